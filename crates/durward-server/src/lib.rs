@@ -21,7 +21,7 @@ mod surfaces;
 
 pub use access::auth::{SecretDigestError, digest_of_secret};
 pub use access::issued::KeyStore;
-pub use access::sessions::start_sessions;
+pub use access::sessions::{read_cluster_secret, start_sessions};
 pub use base::Clock;
 pub use base::log::{LineWriter, LogError, LogHandle, start_log, start_log_on};
 pub use base::settings::{
@@ -32,9 +32,9 @@ pub use base::settings::{
     ListenSurface, LogFormat, LogLevel, LogSettings, NatsStoreSettings, Network, NetworkParseError,
     OauthClientSettings, OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings,
     OpcuaResourceSettings, OpcuaSettings, OpenamApplicationSettings, OpenamSettings, Overrides,
-    PagesSettings, PasskeysSettings, PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode,
-    RsocketSettings, SaplSettings, SchemaSettings, ScimSettings, SecondStepAt, ServerSettings, SessionMode,
-    Settings, SourceSettings, SubjectsAssertedBy, TlsSettings, TokenAlgorithm, UserSettings,
+    PagesSettings, PasskeysSettings, PolicySettings, PolicySource, Redaction, RemoteBundleSettings,
+    RemoteMode, RsocketSettings, SaplSettings, SchemaSettings, ScimSettings, SecondStepAt, ServerSettings,
+    SessionMode, Settings, SourceSettings, SubjectsAssertedBy, TlsSettings, TokenAlgorithm, UserSettings,
     WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };
 pub use policies::PolicyLoadError;

@@ -11,7 +11,7 @@ use durward_identity::user::{
 };
 use durward_identity::{IdentityError, Moment};
 
-use crate::directory::{DirectoryFuture, UserDirectory};
+use crate::directory::{DirectoryFuture, PasswordRejection, UserDirectory};
 
 /// A directory of users, with what is kept beside it.
 pub struct Beside {
@@ -89,6 +89,23 @@ impl UserDirectory for Beside {
         Some(self.kept.clone())
     }
 
+    fn changes_passwords(&self) -> bool {
+        self.users.changes_passwords()
+    }
+
+    fn change_password<'a>(
+        &'a self,
+        user: &'a User,
+        old: Password<'a>,
+        new: Password<'a>,
+    ) -> DirectoryFuture<'a, Result<(), PasswordRejection>> {
+        self.users.change_password(user, old, new)
+    }
+
+    fn password_since<'a>(&'a self, user: &'a User) -> DirectoryFuture<'a, Option<Moment>> {
+        self.users.password_since(user)
+    }
+
     fn folded(&self, name: &str) -> Option<String> {
         self.users.folded(name)
     }
@@ -144,8 +161,9 @@ impl UserStore for KeptStore {
     fn still_holds(&self, account: &Account) -> bool {
         let Ok(user) = account.user() else { return false };
         match self.0.account(&user) {
-            Ok(Some(now)) => !now.disabled && now.password_since_ms == account.password_since_ms,
-            Ok(None) => !account.disabled && account.password_since_ms == 0,
+            // The other directory may know of a later password.
+            Ok(Some(now)) => !now.disabled && now.password_since_ms <= account.password_since_ms,
+            Ok(None) => !account.disabled,
             Err(_) => false,
         }
     }

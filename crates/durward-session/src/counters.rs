@@ -35,10 +35,16 @@ pub enum Counter {
     ListenerWoken,
     /// How often the disk was waited for with lines of the audit.
     AuditSynced,
+    /// Links to choose another password that the hook has taken.
+    ResetSent,
+    /// Links that the hook did not take, or that were not made because too many wait.
+    ResetFailed,
+    /// Passwords that were chosen by a link.
+    ResetDone,
 }
 
 /// All there are, with the names they have in metrics.
-const NAMES: [(Counter, &str); 14] = [
+const NAMES: [(Counter, &str); 17] = [
     (Counter::Validated, "validated"),
     (Counter::ValidationRefused, "validation_refused"),
     (Counter::ValidationUnavailable, "validation_unavailable"),
@@ -53,6 +59,9 @@ const NAMES: [(Counter, &str); 14] = [
     (Counter::AuditLost, "audit_lost"),
     (Counter::ListenerWoken, "listener_woken"),
     (Counter::AuditSynced, "audit_synced"),
+    (Counter::ResetSent, "reset_sent"),
+    (Counter::ResetFailed, "reset_failed"),
+    (Counter::ResetDone, "reset_done"),
 ];
 
 /// Counts since the start: validation on one core must not wait for another's count.

@@ -33,6 +33,47 @@ impl From<IdentityError> for DirectoryFault {
     }
 }
 
+/// Why a directory that keeps its own passwords does not take a new one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PasswordRejection {
+    /// It is not what our own rules want.
+    Rules(PasswordRefusal),
+    /// The old one was not right any more.
+    OldIsWrong,
+    /// It is too short for the directory.
+    TooShort,
+    /// It is too simple for the directory, or the directory does not say why.
+    TooSimple,
+    /// The user had it before.
+    HadBefore,
+    /// The last change is too recent.
+    TooSoon,
+    /// The user may not change it.
+    NotAllowed,
+}
+
+impl fmt::Display for PasswordRejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PasswordRejection::Rules(refusal) => refusal.fmt(f),
+            PasswordRejection::OldIsWrong => f.write_str("the old password is not right any more"),
+            PasswordRejection::TooShort => f.write_str("the password is too short for the user directory"),
+            PasswordRejection::TooSimple => {
+                f.write_str("the user directory does not take this password; choose a longer one")
+            }
+            PasswordRejection::HadBefore => f.write_str("the user had this password before; choose another"),
+            PasswordRejection::TooSoon => {
+                f.write_str("the password was changed too recently; try again later")
+            }
+            PasswordRejection::NotAllowed => {
+                f.write_str("the user directory does not let this user change the password")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PasswordRejection {}
+
 /// The future of a directory's answer.
 pub type DirectoryFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, DirectoryFault>> + Send + 'a>>;
 
@@ -96,6 +137,30 @@ pub trait UserDirectory: Send + Sync {
     ) -> DirectoryFuture<'a, Result<StoredPassword, PasswordRefusal>> {
         let _ = password;
         Box::pin(async { Err(IdentityError::new("passwords are not kept here").into()) })
+    }
+
+    /// Whether users can give themselves another password by [`crate::Service::choose_password`].
+    fn changes_passwords(&self) -> bool {
+        self.writes().is_some()
+    }
+
+    /// Gives a user another password, as that user and by the old one: for a directory that keeps passwords itself, and lets users change
+    /// them.
+    fn change_password<'a>(
+        &'a self,
+        user: &'a User,
+        old: Password<'a>,
+        new: Password<'a>,
+    ) -> DirectoryFuture<'a, Result<(), PasswordRejection>> {
+        let _ = (user, old, new);
+        Box::pin(async { Err(IdentityError::new("passwords are not changed here").into()) })
+    }
+
+    /// When the user was given their password, where only the directory knows: what was given to their devices before is over then. `None`
+    /// where it does not say.
+    fn password_since<'a>(&'a self, user: &'a User) -> DirectoryFuture<'a, Option<Moment>> {
+        let _ = user;
+        Box::pin(async { Ok(None) })
     }
 
     /// How the directory compares names: those that it may take for one user are one text here. `None` where every text is a name of

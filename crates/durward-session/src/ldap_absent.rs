@@ -16,7 +16,7 @@ mod settings;
 use std::convert::Infallible;
 
 use durward_identity::session::{UsedCode, User};
-use durward_identity::user::{Account, Password, PasswordCheck};
+use durward_identity::user::{Account, Password, PasswordCheck, PasswordRules};
 use durward_identity::{IdentityError, Moment};
 
 pub use self::places::{LDAP_PLACE, LdapPlace, places_of_base, places_of_filter};
@@ -46,6 +46,12 @@ impl LdapDirectory {
     /// # Errors
     /// Always: users whom nobody can ask about must not be promised.
     pub fn new(_: LdapSettings) -> Result<LdapDirectory, IdentityError> {
+        Err(absent())
+    }
+
+    /// # Errors
+    /// Always, for the same reason.
+    pub fn with_password_rules(_: LdapSettings, _: PasswordRules) -> Result<LdapDirectory, IdentityError> {
         Err(absent())
     }
 }

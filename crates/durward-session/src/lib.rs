@@ -40,6 +40,7 @@ mod listeners;
 #[cfg_attr(not(feature = "nats"), path = "nats_absent.rs")]
 pub mod nats;
 mod outcome;
+mod reset;
 mod secret;
 mod seldom;
 mod service;
@@ -55,16 +56,17 @@ pub use audit::{AuditSettings, AuditSync, SessionAuditLog};
 pub use beside::Beside;
 pub use clocks::{ClockReport, ClockStanding, NodeClock};
 pub use counters::{Counter, Counters};
-pub use directory::{DirectoryFault, DirectoryFuture, Embedded, UserDirectory};
+pub use directory::{DirectoryFault, DirectoryFuture, Embedded, PasswordRejection, UserDirectory};
 pub use durward_identity as identity;
 pub use lanes::Lanes;
 pub use listeners::SessionNews;
 pub use outcome::{AccountFailed, Administrator, Failed, Granted, Login, Refused, Who};
+pub use reset::{ResetLink, ResetLinks};
 pub use secret::read_secret;
 pub use seldom::Seldom;
 pub use service::{
     AMR, AccountHolder, AccountPage, Accounts, Enrolment, LoginRequest, PasskeyAnswer, PasskeyRequest,
-    Purpose, SecretAttempt, SecretAttempts, Service, TurnUse, Wanted,
+    PasswordChoice, Purpose, ResetAnswer, ResetForm, SecretAttempt, SecretAttempts, Service, TurnUse, Wanted,
 };
 pub use settings::{PasskeySettings, SecondStepPolicy, ServiceSettings};
 pub use start::{Builder, Running};

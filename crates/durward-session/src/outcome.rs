@@ -9,6 +9,8 @@ use durward_identity::session::{Level, Refusal, SessionClaims, SessionId, User};
 use durward_identity::user::{Account, PasswordRefusal};
 use durward_identity::{IdentityError, Moment, Stamp};
 
+use crate::directory::PasswordRejection;
+
 /// A session that was granted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Granted {
@@ -39,6 +41,9 @@ pub enum Login {
     /// The password was right, and a code is wanted: give it with this text to [`crate::Service::answer_challenge`], on any node.
     /// The text is no secret that opens anything by itself.
     CodeNeeded(String),
+    /// The password was right, and so was the code where one is wanted: there is no session before the user has chosen another password. Give
+    /// that with this text to [`crate::Service::choose_password`], on any node. Without another password, the text opens nothing.
+    PasswordChangeNeeded(String),
 }
 
 /// Why a login was refused.
@@ -46,6 +51,8 @@ pub enum Login {
 pub enum Refused {
     /// No such user, another password, a disabled user, a wrong code, or a challenge that is over: whoever asks is not to know which.
     Wrong,
+    /// The password is right and must be changed, which is not possible here. Whoever did not know it is not told.
+    PasswordOver,
     /// There is no such realm.
     UnknownRealm,
     /// Too many failures: to be tried again after this.
@@ -79,6 +86,9 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refused::Wrong => f.write_str("the login failed"),
+            Refused::PasswordOver => f.write_str(
+                "the password must be changed, and cannot be changed here: change it where you usually do, or ask your administrator",
+            ),
             Refused::UnknownRealm => f.write_str("there is no such realm"),
             Refused::Delayed { retry_after } => {
                 write!(f, "too many failed logins; try again in {} s", seconds(*retry_after))
@@ -116,7 +126,11 @@ impl Refused {
             Refused::Directory(_) | Refused::Unavailable(_) | Refused::Unknown => {
                 Some(Duration::from_secs(1))
             }
-            Refused::Wrong | Refused::UnknownRealm | Refused::UserFull | Refused::NodeFull => None,
+            Refused::Wrong
+            | Refused::PasswordOver
+            | Refused::UnknownRealm
+            | Refused::UserFull
+            | Refused::NodeFull => None,
         }
     }
 }
@@ -221,6 +235,12 @@ pub enum AccountFailed {
     Name(IdentityError),
     /// The new password is not what the rules want.
     Password(PasswordRefusal),
+    /// The new password must be another one than the old one.
+    Unchanged,
+    /// The directory that keeps the password does not take the new one.
+    NotTaken(PasswordRejection),
+    /// The link to choose another password is over, or none.
+    LinkOver,
     /// The user has a second step already.
     HasSecondStep,
     /// The user has no second step.
@@ -250,6 +270,11 @@ impl fmt::Display for AccountFailed {
             AccountFailed::Exists => f.write_str("there is a user of this name already"),
             AccountFailed::Name(error) => error.fmt(f),
             AccountFailed::Password(refusal) => refusal.fmt(f),
+            AccountFailed::Unchanged => f.write_str("the new password is the old one; choose another"),
+            AccountFailed::NotTaken(why) => why.fmt(f),
+            AccountFailed::LinkOver => {
+                f.write_str("the link is over, was used already, or is none: ask for another one")
+            }
             AccountFailed::HasSecondStep => {
                 f.write_str("the user has a second step; to enrol another device, remove it first")
             }
@@ -272,6 +297,12 @@ impl std::error::Error for AccountFailed {}
 impl From<Failed> for AccountFailed {
     fn from(failed: Failed) -> AccountFailed {
         AccountFailed::Failed(failed)
+    }
+}
+
+impl From<Refused> for AccountFailed {
+    fn from(refused: Refused) -> AccountFailed {
+        AccountFailed::Refused(refused)
     }
 }
 

@@ -62,6 +62,8 @@ pub struct ServiceSettings {
     pub challenge_lifetime: Duration,
     /// Passkeys. Default: none.
     pub passkeys: Option<PasskeySettings>,
+    /// How old a password that is kept here may be before another one must be chosen. Default: however old.
+    pub password_age_max: Option<Duration>,
 }
 
 impl Default for ServiceSettings {
@@ -82,6 +84,7 @@ impl Default for ServiceSettings {
             second_step: SecondStepPolicy::default(),
             challenge_lifetime: Duration::from_secs(120),
             passkeys: None,
+            password_age_max: None,
         }
     }
 }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::password::StoredPassword;
 use super::totp::{RecoveryCodes, Totp};
-use crate::IdentityError;
 use crate::passkey::Passkeys;
 use crate::session::User;
+use crate::{IdentityError, Moment};
 
 /// A user account: the name, the stored password, and the attributes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct Account {
     /// Whether the user may not log in.
     #[serde(default)]
     pub disabled: bool,
+    /// Whether the user must choose another password before they get a session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub must_change_password: bool,
     /// Names and values, for decisions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, Vec<String>>,
@@ -52,6 +55,7 @@ impl Account {
             password: None,
             password_since_ms: 0,
             disabled: false,
+            must_change_password: false,
             attributes: BTreeMap::new(),
             groups: Vec::new(),
             second_step: None,
@@ -76,6 +80,13 @@ impl Account {
     pub fn has_same_steps(&self, other: &Account) -> bool {
         let device = |account: &Account| account.second_step.as_ref().map(|step| step.totp.clone());
         device(self) == device(other) && self.passkeys.are_same(&other.passkeys)
+    }
+
+    /// Gives the user a password that they chose themselves: what was to be changed is changed.
+    pub fn set_chosen_password(&mut self, password: StoredPassword, now: Moment) {
+        self.password = Some(password);
+        self.password_since_ms = now.ms();
+        self.must_change_password = false;
     }
 
     /// Whether the user's sessions end when this becomes of the account: they were disabled, removed, renamed or given another password

@@ -28,6 +28,9 @@ pub struct ImportLine {
     /// Whether the user may not log in.
     #[serde(default)]
     pub disabled: Option<bool>,
+    /// Whether the user must choose another password before they get a session.
+    #[serde(default)]
+    pub must_change_password: Option<bool>,
     /// Names and values, instead of all that there were.
     #[serde(default)]
     pub attributes: Option<BTreeMap<String, Vec<String>>>,
@@ -59,6 +62,7 @@ impl ImportLine {
             account.password_since_ms = now.ms();
         }
         account.disabled = self.disabled.unwrap_or(account.disabled);
+        account.must_change_password = self.must_change_password.unwrap_or(account.must_change_password);
         account.attributes = self.attributes.unwrap_or(account.attributes);
         account.groups = self.groups.unwrap_or(account.groups);
         account
@@ -112,6 +116,14 @@ mod tests {
         let after = line(text).over(NOW, known());
         assert!(!after.disabled && after.groups.is_empty());
         assert_eq!(after.attributes, BTreeMap::from([("team".to_owned(), vec!["a".to_owned()])]));
+    }
+
+    #[test]
+    fn a_line_marks_a_user_and_leaves_a_mark_that_it_does_not_name() {
+        let marked = line(r#"{"subject":"anna","must_change_password":true}"#).over(NOW, known());
+        assert!(marked.must_change_password);
+        assert_eq!(line(r#"{"subject":"anna","groups":["staff"]}"#).over(NOW, marked.clone()), marked);
+        assert_eq!(line(r#"{"subject":"anna","must_change_password":false}"#).over(NOW, marked), known());
     }
 
     #[test]

@@ -31,6 +31,7 @@ fn merge_accounts(base: &Account, ours: &Account, theirs: &Account) -> Account {
         password,
         password_since_ms,
         disabled: *changed(&base.disabled, &ours.disabled, &theirs.disabled),
+        must_change_password: merge_marks(base, ours, theirs),
         attributes: changed(&base.attributes, &ours.attributes, &theirs.attributes).clone(),
         groups: changed(&base.groups, &ours.groups, &theirs.groups).clone(),
         second_step: merge_steps(&base.second_step, &ours.second_step, &theirs.second_step),
@@ -49,6 +50,17 @@ fn is_our_password(base: &Account, ours: &Account, theirs: &Account) -> bool {
         return false;
     }
     theirs.password == base.password || ours.password_since_ms > theirs.password_since_ms
+}
+
+/// A mark belongs to the password that is kept. One that was set meanwhile where the other password was counts as well: to choose once
+/// more harms nobody.
+fn merge_marks(base: &Account, ours: &Account, theirs: &Account) -> bool {
+    let mark = |account: &Account| account.must_change_password;
+    if ours.password_since_ms == theirs.password_since_ms {
+        return *changed(&mark(base), &mark(ours), &mark(theirs));
+    }
+    let (kept, other) = if is_our_password(base, ours, theirs) { (ours, theirs) } else { (theirs, ours) };
+    mark(kept) || mark(other) && !mark(base)
 }
 
 fn merge_steps(
@@ -130,6 +142,30 @@ mod tests {
         assert_eq!(merge_accounts(&base, &base, &ours).password, ours.password);
         let anew = Account { password: with("a", 1).password, ..base.clone() };
         assert_eq!(merge_accounts(&base, &anew, &theirs).password, theirs.password);
+    }
+
+    #[test]
+    fn a_mark_goes_with_the_password_that_is_kept() {
+        let costs = crate::user::HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
+        let of = |text: &str, at, must_change_password| {
+            let hash = StoredPassword::hash(&Password::new(text).unwrap(), costs, &SystemEntropy).unwrap();
+            Account { password: Some(hash), password_since_ms: at, must_change_password, ..anna() }
+        };
+        let merged = |base: &Account, ours: &Account, theirs: &Account| {
+            merge_accounts(base, ours, theirs).must_change_password
+        };
+        let base = of("a", 1, true);
+        let chosen = of("b", 2, false);
+        assert!(!merged(&base, &chosen, &base) && !merged(&base, &base, &chosen));
+        // An administrator gave another one later, which must be changed too.
+        let given = of("c", 3, true);
+        assert!(merged(&base, &chosen, &given) && merged(&base, &given, &chosen));
+        // The mark was set while the user chose.
+        let base = of("a", 1, false);
+        let marked = Account { must_change_password: true, ..base.clone() };
+        assert!(merged(&base, &chosen, &marked) && merged(&base, &marked, &chosen));
+        // Taken away, and nothing else.
+        assert!(!merged(&marked, &base, &marked) && !merged(&marked, &marked, &base));
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub enum LoginFailure {
     Disabled,
     /// The second step's code is wrong, or was used before.
     Code,
+    /// The password is right and is over, and its directory lets nobody in with it any more.
+    PasswordOver,
 }
 
 /// Where users are.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use durward_files::is_weak_key;
-use durward_session::identity::user::Directory;
+use durward_session::identity::user::{Directory, PasswordRules};
 use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy, hex};
 use durward_session::ldap::LdapDirectory;
 use durward_session::nats::{Nats, NatsUsers, Retention};
@@ -92,7 +92,10 @@ fn with_users(
         }
     }
     for ldap in &settings.ldap {
-        let users: Arc<dyn UserDirectory> = Arc::new(LdapDirectory::new(ldap.directory()?)?);
+        let directory = ldap.directory()?;
+        let rules =
+            if directory.change_passwords { settings.password_rules()? } else { PasswordRules::default() };
+        let users: Arc<dyn UserDirectory> = Arc::new(LdapDirectory::with_password_rules(directory, rules)?);
         let kept = shared.as_ref().filter(|_| settings.passkeys.is_on());
         let directory: Arc<dyn UserDirectory> = match kept {
             Some(kept) => Arc::new(Beside::new(users, Arc::clone(kept))),
@@ -109,6 +112,18 @@ fn with_users(
 fn moments(clock: &Clock) -> durward_session::Clock {
     let clock = Arc::clone(clock);
     Arc::new(move || Moment::of(clock()))
+}
+
+/// The secret of the cluster, where it is kept: nothing where each start makes another one.
+///
+/// # Errors
+/// The file cannot be read, or holds none.
+pub fn read_cluster_secret(settings: &IdentitySettings) -> Result<Option<[u8; 32]>, IdentityError> {
+    if let Some(path) = &settings.cluster_key_path {
+        return read_cluster_key(path).map(Some);
+    }
+    let path = settings.data.as_ref().map(|data| data.join(CLUSTER_KEY));
+    path.filter(|path| path.exists()).map(|path| read_cluster_key(&path)).transpose()
 }
 
 /// The secret in the file that is named, or in `data`, where one is made if there is none.

@@ -55,7 +55,8 @@ impl Endpoint {
                 | Act::AdminPasskeys
                 | Act::AdminPasskeysRemove
                 | Act::Users
-                | Act::User,
+                | Act::User
+                | Act::UserReset,
             )
             | Endpoint::Scim(_) => ListenSurface::Administration,
             Endpoint::Identity(_) | Endpoint::Oauth(_) | Endpoint::Oidc(_) => ListenSurface::Login,
@@ -215,6 +216,13 @@ pub const ROUTES: &[Route] = &[
         who: WHO_LOGS_IN,
         what: "logs in with a passkey, or finishes a login with one",
         endpoint: Endpoint::Identity(Act::PasskeyLogin),
+    },
+    Route {
+        path: "/v1/login/password",
+        methods: POST,
+        who: WHO_LOGS_IN,
+        what: "completes a login whose password must be changed, with another one",
+        endpoint: Endpoint::Identity(Act::ChoosePassword),
     },
     Route {
         path: "/v1/sessions/validate",
@@ -406,6 +414,13 @@ pub const ROUTES: &[Route] = &[
         endpoint: Endpoint::Identity(Act::User),
     },
     Route {
+        path: "/v1/users/{user}/reset",
+        methods: POST,
+        who: WHO_ADMINISTERS,
+        what: "makes a link by which a user chooses a password",
+        endpoint: Endpoint::Identity(Act::UserReset),
+    },
+    Route {
         path: "/v1/openapi.json",
         methods: READ,
         who: WHO_CONNECTS,
@@ -453,6 +468,13 @@ pub const ROUTES: &[Route] = &[
         who: WHO_BROWSES,
         what: "takes the forms of a login that `/oauth2/authorize` began",
         endpoint: Endpoint::Oidc(oidc::Ask::Interaction),
+    },
+    Route {
+        path: "/oauth2/reset",
+        methods: GET_POST,
+        who: WHO_BROWSES,
+        what: "takes the name of a user who forgot their password, and another password by a link; if `[identity.reset]` is set",
+        endpoint: Endpoint::Oidc(oidc::Ask::Reset),
     },
     Route {
         path: "/oauth2/userinfo",
@@ -684,7 +706,7 @@ impl Route {
     /// Whether this is its path.
     fn is_at(&self, path: &str, settings: &Settings) -> bool {
         // Most paths are compared as they are, on the way to every answer.
-        if self.path.ends_with('}') {
+        if self.path.ends_with('}') || self.endpoint == Endpoint::Identity(Act::UserReset) {
             return self.has_form_of(path);
         }
         if self.endpoint != Endpoint::Pdp(Dialect::Authzforce) {

@@ -20,13 +20,16 @@ fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String
 }
 
 /// Settings without a default, or with one that is not a value.
-const WITHOUT_DEFAULT: [&str; 51] = [
+const WITHOUT_DEFAULT: [&str; 54] = [
     "sapl.http",
     "identity.users",
     "identity.data",
     "identity.cluster_key_path",
     "identity.audit",
     "identity.breached_passwords_path",
+    "identity.reset.link",
+    "identity.reset.webhook",
+    "identity.reset.webhook_secret_path",
     "identity.pages.theme",
     "identity.pages.languages",
     "identity.pages.product",

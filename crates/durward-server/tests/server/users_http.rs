@@ -47,7 +47,7 @@ fn a_user_is_created_read_changed_and_removed() {
     let created = send(&server, "POST", "/v1/users", &root, &new);
     assert_eq!((created.status, created.header("location")), (201, "/v1/users/dora"), "{}", created.text());
     let dora = json!({ "user": "dora", "realm": "/", "disabled": false, "has_password": true, "second_step": false,
-        "groups": ["staff"], "attributes": { "mail": ["dora@example.org"] } });
+        "must_change_password": false, "groups": ["staff"], "attributes": { "mail": ["dora@example.org"] } });
     assert_eq!(created.json(), dora);
     agrees_as(&description, "/v1/users", "post", &created);
     let read = get(&server, "/v1/users/dora", &root);
@@ -78,6 +78,52 @@ fn a_user_is_created_read_changed_and_removed() {
         assert_eq!(problem(&gone), (404, "there is no such user".to_owned()), "{method}");
         agrees_as(&description, "/v1/users/{user}", &method.to_lowercase(), &gone);
     }
+}
+
+/// The whole way of somebody who was given their first password.
+#[test]
+fn a_user_who_is_marked_chooses_another_password_before_the_session_begins() {
+    let server = start("");
+    let root = token(&server, "root");
+    let description = server.get("/v1/openapi.json").json();
+    let new = json!({ "user": "dora", "password": "for the first day", "must_change_password": true });
+    assert_eq!(send(&server, "POST", "/v1/users", &root, &new).json()["must_change_password"], true);
+    let login = json!({ "user": "dora", "password": "for the first day" });
+    let asked = post(&server, "/v1/login", None, &login);
+    assert_eq!((asked.status, asked.header("set-cookie")), (202, ""), "{}", asked.text());
+    agrees_as(&description, "/v1/login", "post", &asked);
+    let asked = asked.json();
+    assert_eq!(asked["rules"], json!({ "length_min": 8, "refuses_breached": false }));
+    let choose = |password: &str| {
+        let body =
+            json!({ "password_change": asked["password_change"], "new_password": password, "cookie": true });
+        post(&server, "/v1/login/password", None, &body)
+    };
+    for (password, why) in [("short", "8 characters"), ("for the first day", "the old one"), ("", "")] {
+        let refused = choose(password);
+        let (status, detail) = problem(&refused);
+        assert!(status == 400 && detail.contains(why), "{password}: {detail}");
+        agrees_as(&description, "/v1/login/password", "post", &refused);
+    }
+    // It is no session, and no challenge.
+    let change = asked["password_change"].as_str().unwrap();
+    assert_eq!(get(&server, "/v1/session", change).status, 401);
+    let code = json!({ "challenge": change, "code": "000000" });
+    assert_eq!(post(&server, "/v1/login/code", None, &code).status, 401);
+    let chosen = choose("a password of their own");
+    assert_eq!(chosen.status, 200, "{}", chosen.text());
+    agrees_as(&description, "/v1/login/password", "post", &chosen);
+    assert!(chosen.all("set-cookie").iter().any(|cookie| cookie.starts_with("durward_session=")));
+    let dora = chosen.json()["token"].as_str().unwrap().to_owned();
+    assert_eq!(get(&server, "/v1/session", &dora).status, 200);
+    assert_eq!(problem(&choose("another one of their own")).0, 401, "it was used");
+    assert_eq!(get(&server, "/v1/users/dora", &root).json()["must_change_password"], false);
+    let marked = send(&server, "PATCH", "/v1/users/dora", &root, &json!({ "must_change_password": true }));
+    agrees_as(&description, "/v1/users/{user}", "patch", &marked);
+    assert_eq!(get(&server, "/v1/session", &dora).status, 200, "a mark ends nothing");
+    let none = send(&server, "POST", "/v1/users/dora/reset", &root, &Value::Null);
+    assert_eq!(problem(&none).0, 404, "there are no links");
+    agrees_as(&description, "/v1/users/{user}/reset", "post", &none);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! One connection to one server: TLS, a bound on what it may send, and the two questions that are put to it.
+//! One connection to one server: TLS, a bound on what it may send, and the questions that are put to it.
 //!
 //! The protocol is the crate `ldap3`'s. It has no bound on the length of a message, and its own TLS brings more than we need; so it
 //! speaks over a pair of sockets to a task here, which speaks to the server, under TLS, and hangs up when an answer becomes too long.
@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use durward_identity::IdentityError;
+use ldap3::controls::{Control, RawControl};
+use ldap3::exop::PasswordModify;
+use ldap3::result::ExopResult;
 use ldap3::{
     Ldap, LdapConnAsync, LdapConnSettings, LdapResult, Scope, SearchEntry, SearchOptions, StdStream,
 };
@@ -22,7 +25,9 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use super::address::{LdapAddress, TlsStart};
+use super::policy::{self, PasswordPolicy, PolicyError};
 use super::settings::LdapSettings;
+use crate::directory::PasswordRejection;
 use crate::seldom::Seldom;
 
 /// How much a server may send for one answer.
@@ -63,6 +68,12 @@ pub(super) enum LdapOperation {
         dn: String,
         password: String,
     },
+    /// Another password for this entry, as the entry itself (RFC 3062).
+    ChangePassword {
+        dn: String,
+        old: String,
+        new: String,
+    },
 }
 
 /// The reply of a server.
@@ -73,9 +84,14 @@ pub(super) enum LdapReply {
         are_all: bool,
         referrals: Vec<String>,
     },
-    Bound,
+    /// It is the password; the directory's policy may have more to say.
+    Bound(PasswordPolicy),
+    /// The password was changed, or not.
+    Changed(Result<(), PasswordRejection>),
     /// The password is wrong.
     WrongPassword,
+    /// It is right and over: nobody gets in with it any more, not even to change it.
+    PasswordOver,
     /// It may be right, but the user may not log in.
     NotAllowed,
     /// Another server knows.
@@ -171,6 +187,9 @@ impl LdapConnector {
                     search(&mut connection.ldap, (base, *scope, filter), attributes, *entries_max).await
                 }
                 LdapOperation::Bind { dn, password } => bind(&mut connection.ldap, dn, password).await,
+                LdapOperation::ChangePassword { dn, old, new } => {
+                    change_password(&mut connection.ldap, dn, old, new).await
+                }
             }
         };
         match timeout(self.answer_within, answer).await {
@@ -308,22 +327,55 @@ async fn search(
 }
 
 async fn bind(ldap: &mut Ldap, dn: &str, password: &str) -> Result<LdapReply, LdapFault> {
-    let result = ldap.simple_bind(dn, password).await.map_err(broken)?;
+    // Not critical: a server that does not know it answers as usual.
+    let asked = RawControl { ctype: policy::CONTROL.to_owned(), crit: false, val: None };
+    let result = ldap.with_controls(asked).simple_bind(dn, password).await.map_err(broken)?;
+    let policy = policy_of(&result);
+    let says = |codes: &[&str]| codes.iter().any(|why| result.text.contains(why));
     match result.rc {
-        0 => Ok(LdapReply::Bound),
+        0 => Ok(LdapReply::Bound(policy)),
         10 => Ok(LdapReply::Elsewhere(result.refs)),
-        // Active Directory says in words why: disabled, expired, to be changed, locked.
-        49 if ["data 532", "data 533", "data 701", "data 773", "data 775"]
-            .iter()
-            .any(|why| result.text.contains(why)) =>
-        {
-            Ok(LdapReply::NotAllowed)
-        }
+        // Servers say so to whoever has the password, and to nobody else.
+        49 if policy.error == Some(PolicyError::Expired) => Ok(LdapReply::PasswordOver),
+        // Active Directory says in words why: expired, to be changed.
+        49 if says(&["data 532", "data 773"]) => Ok(LdapReply::PasswordOver),
+        // Disabled, expired, locked.
+        49 if says(&["data 533", "data 701", "data 775"]) => Ok(LdapReply::NotAllowed),
         // 32: it was there a moment ago. 48: it has no password.
         32 | 48 | 49 => Ok(LdapReply::WrongPassword),
         // 19: a policy for passwords. 50: not by this way. 53: the server will not, for this entry.
         19 | 50 | 53 => Ok(LdapReply::NotAllowed),
         _ => Err(fault(&result)),
+    }
+}
+
+fn policy_of(result: &LdapResult) -> PasswordPolicy {
+    let of_policy = |control: &&Control| control.1.ctype == policy::CONTROL;
+    let value = result.ctrls.iter().find(of_policy).and_then(|control| control.1.val.as_deref());
+    value.map(PasswordPolicy::read).unwrap_or_default()
+}
+
+/// As the user, who must be let in for it: of a password that must be changed, directories let them do this and nothing else.
+async fn change_password(ldap: &mut Ldap, dn: &str, old: &str, new: &str) -> Result<LdapReply, LdapFault> {
+    match bind(ldap, dn, old).await? {
+        LdapReply::Bound(_) => {}
+        other @ (LdapReply::Found { .. }
+        | LdapReply::Changed(_)
+        | LdapReply::WrongPassword
+        | LdapReply::PasswordOver
+        | LdapReply::NotAllowed
+        | LdapReply::Elsewhere(_)) => return Ok(other),
+    }
+    let asked = RawControl { ctype: policy::CONTROL.to_owned(), crit: false, val: None };
+    // Whose it is, is who is bound.
+    let change = PasswordModify { user_id: None, old_pass: Some(old), new_pass: Some(new) };
+    let ExopResult(_, result) = ldap.with_controls(asked).extended(change).await.map_err(broken)?;
+    if result.rc == 0 {
+        return Ok(LdapReply::Changed(Ok(())));
+    }
+    match policy::rejection(result.rc, policy_of(&result)) {
+        Some(why) => Ok(LdapReply::Changed(Err(why))),
+        None => Err(fault(&result)),
     }
 }
 

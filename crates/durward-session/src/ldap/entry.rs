@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use durward_identity::IdentityError;
 use durward_identity::session::User;
 use durward_identity::user::Account;
+use durward_identity::{IdentityError, Moment};
 use ldap3::{SearchEntry, ldap_escape};
 
-use super::dn;
 use super::settings::{LdapMembership, LdapSettings};
+use super::{dn, policy};
 
 /// What an entry of a user must hold, and what else is wanted of it.
 pub(super) struct EntryRequirements<'s> {
@@ -34,6 +34,13 @@ pub(super) fn has_name(entry: &SearchEntry, attributes: &[String], name: &str) -
     attributes.iter().any(|attribute| values(entry, attribute).iter().any(|value| folded(value) == name))
 }
 
+/// When the password of an entry was given, where the directory says so.
+pub(super) fn password_since(entry: &SearchEntry) -> Option<Moment> {
+    let [changed, last_set] =
+        [policy::CHANGED, policy::LAST_SET].map(|name| values(entry, name).into_iter().next());
+    policy::since(changed.as_deref(), last_set.as_deref())
+}
+
 /// A name as directories compare it: without case, and spaces count once.
 pub(super) fn folded(name: &str) -> String {
     name.split_whitespace().collect::<Vec<&str>>().join(" ").to_lowercase()
@@ -53,6 +60,7 @@ impl<'s> EntryRequirements<'s> {
         });
         let all = login_attributes.iter().chain([name_attribute]).chain(attributes).chain(of_groups);
         let mut all: Vec<String> = all.cloned().collect();
+        all.extend([policy::CHANGED, policy::LAST_SET].map(str::to_owned));
         all.sort();
         all.dedup();
         all
@@ -73,6 +81,7 @@ impl<'s> EntryRequirements<'s> {
             )));
         };
         let mut account = Account::new(&User::new(user.realm(), name)?);
+        account.password_since_ms = password_since(entry).map_or(0, Moment::ms);
         let known: BTreeMap<String, Vec<String>> =
             attributes.iter().map(|name| (name.clone(), values(entry, name))).collect();
         account.attributes = known.into_iter().filter(|(_, values)| !values.is_empty()).collect();

@@ -17,6 +17,9 @@
 //! - Groups elsewhere than below the groups' base, whatever they are called.
 //! - Answers without an end: a server that sends more than a MiB for one is hung up on.
 //! - Referrals: see [`LdapReferrals`].
+//!
+//! What the directory says of a password that is right (it must be changed, it is over, there are so many logins left) is asked with the bind
+//! (`policy`); a user who must change it does so as themselves, and no other account of ours may change anything.
 
 mod address;
 mod connect;
@@ -24,6 +27,7 @@ mod dn;
 mod entry;
 mod lookup;
 mod places;
+mod policy;
 mod pool;
 mod search;
 mod settings;
@@ -33,7 +37,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durward_identity::session::{UsedCode, User};
-use durward_identity::user::{Account, LoginFailure, Password, PasswordCheck};
+use durward_identity::user::{Account, LoginFailure, Password, PasswordCheck, PasswordRules};
 use durward_identity::{Entropy, IdentityError, Moment, SystemEntropy};
 use ldap3::{Scope, SearchEntry};
 
@@ -41,13 +45,14 @@ use self::connect::{LdapConnector, LdapOperation, LdapReply};
 use self::entry::{EntryRequirements, filter_of_name};
 pub use self::lookup::LdapLookup;
 pub use self::places::{LDAP_PLACE, LdapPlace, places_of_base, places_of_filter};
+use self::policy::{PasswordPolicy, PolicyError};
 use self::pool::{ConnectionPurpose, LdapPool, LdapUnavailable};
 pub use self::search::LdapSearch;
 pub use self::settings::{
     ATTRIBUTES_MAX, CONNECTIONS_MAX, LdapGroups, LdapMember, LdapMembership, LdapReferrals, LdapScope,
     LdapSecurity, LdapSettings, SERVERS_MAX,
 };
-use crate::directory::{DirectoryFault, DirectoryFuture, UserDirectory};
+use crate::directory::{DirectoryFault, DirectoryFuture, PasswordRejection, UserDirectory};
 use crate::secret::read_secret;
 use crate::seldom::Seldom;
 
@@ -68,6 +73,8 @@ struct LdapDirectoryInner {
     pool: LdapPool,
     /// The name of an entry that is not there, for the time that a bind takes.
     nobody: String,
+    /// What new passwords must be beside what the directory wants.
+    rules: PasswordRules,
     of_several: Seldom,
     of_other_names: Seldom,
 }
@@ -84,6 +91,17 @@ impl LdapDirectory {
     /// # Errors
     /// A setting is wrong, a file cannot be read or does not hold what it should, or there is no randomness.
     pub fn new(settings: LdapSettings) -> Result<LdapDirectory, IdentityError> {
+        LdapDirectory::with_password_rules(settings, PasswordRules::default())
+    }
+
+    /// The same, with rules that new passwords must keep beside those of the directory.
+    ///
+    /// # Errors
+    /// As [`LdapDirectory::new`].
+    pub fn with_password_rules(
+        settings: LdapSettings,
+        rules: PasswordRules,
+    ) -> Result<LdapDirectory, IdentityError> {
         settings.check()?;
         let search_as = match &settings.search_as {
             Some((dn, path)) => Some((dn.clone(), read_secret(path)?)),
@@ -100,6 +118,7 @@ impl LdapDirectory {
             settings,
             pool,
             nobody,
+            rules,
             of_several: Seldom::default(),
             of_other_names: Seldom::default(),
         })))
@@ -131,6 +150,29 @@ impl UserDirectory for LdapDirectory {
     /// Directories have no second steps.
     fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> DirectoryFuture<'a, Option<UsedCode>> {
         Box::pin(async { Ok(None) })
+    }
+
+    fn changes_passwords(&self) -> bool {
+        self.0.settings.change_passwords
+    }
+
+    fn change_password<'a>(
+        &'a self,
+        user: &'a User,
+        old: Password<'a>,
+        new: Password<'a>,
+    ) -> DirectoryFuture<'a, Result<(), PasswordRejection>> {
+        let (inner, user) = (Arc::clone(&self.0), user.clone());
+        let [old, new] = [old, new].map(|one| String::from_utf8_lossy(one.expose()).into_owned());
+        contained(async move { inner.change_password(&user, old, new).await })
+    }
+
+    fn password_since<'a>(&'a self, user: &'a User) -> DirectoryFuture<'a, Option<Moment>> {
+        let (inner, user) = (Arc::clone(&self.0), user.clone());
+        contained(async move {
+            let found = inner.find(ConnectionPurpose::Session, &user).await?;
+            Ok(found.and_then(|found| entry::password_since(&found.entry)))
+        })
     }
 
     fn folded(&self, name: &str) -> Option<String> {
@@ -186,15 +228,68 @@ impl LdapDirectoryInner {
                 .await?;
         }
         match reply {
-            LdapReply::Bound => Ok(PasswordCheck::Right(Box::new(
-                self.account(ConnectionPurpose::Login, user, &found).await?,
-            ))),
+            LdapReply::Bound(policy) => {
+                let mut account = self.account(ConnectionPurpose::Login, user, &found).await?;
+                account.must_change_password = self.must_change(policy);
+                Ok(PasswordCheck::Right(Box::new(account)))
+            }
             LdapReply::WrongPassword => Ok(PasswordCheck::Wrong(LoginFailure::Password)),
+            LdapReply::PasswordOver => Ok(PasswordCheck::Wrong(LoginFailure::PasswordOver)),
             LdapReply::NotAllowed => Ok(PasswordCheck::Wrong(LoginFailure::Disabled)),
-            LdapReply::Elsewhere(_) | LdapReply::Found { .. } => {
+            LdapReply::Elsewhere(_) | LdapReply::Found { .. } | LdapReply::Changed(_) => {
                 Err(failed("the directory refers in a circle"))
             }
         }
+    }
+
+    /// Whether a password that is right must be changed. One that is over and lets its user in some times more is a reason only where they
+    /// can change it here: the directory lets them in, and nobody is helped by keeping them out.
+    fn must_change(&self, policy: PasswordPolicy) -> bool {
+        let is_running_out = policy.logins_left.is_some() || policy.error == Some(PolicyError::Expired);
+        policy.error == Some(PolicyError::ChangeAfterReset)
+            || is_running_out && self.settings.change_passwords
+    }
+
+    async fn change_password(
+        self: Arc<Self>,
+        user: &User,
+        old: String,
+        new: String,
+    ) -> Result<Result<(), PasswordRejection>, DirectoryFault> {
+        let is_text = |password: &String| !password.is_empty() && !password.contains('\0');
+        if !self.settings.change_passwords || !is_text(&old) || !is_text(&new) {
+            return Ok(Err(PasswordRejection::NotAllowed));
+        }
+        // Our list of breached passwords is a file.
+        let (rules, password) = (self.rules.clone(), new.clone());
+        let checked = tokio::task::spawn_blocking(move || {
+            Password::new(&password).map(|password| rules.check(&password))
+        });
+        if let Err(refusal) = checked.await.map_err(|error| failed(&error.to_string()))?? {
+            return Ok(Err(PasswordRejection::Rules(refusal)));
+        }
+        let Some(found) = self.find(ConnectionPurpose::Session, user).await? else {
+            return Ok(Err(PasswordRejection::OldIsWrong));
+        };
+        let mut dn = found.entry.dn.clone();
+        let mut server = found.server;
+        // The entry may be elsewhere: one referral, as for a login.
+        for _ in 0..2 {
+            let change = LdapOperation::ChangePassword { dn: dn.clone(), old: old.clone(), new: new.clone() };
+            match self.pool.ask(ConnectionPurpose::Login, &change, server).await? {
+                LdapReply::Changed(changed) => return Ok(changed),
+                LdapReply::WrongPassword => return Ok(Err(PasswordRejection::OldIsWrong)),
+                LdapReply::PasswordOver | LdapReply::NotAllowed => {
+                    return Ok(Err(PasswordRejection::NotAllowed));
+                }
+                LdapReply::Elsewhere(urls) => {
+                    let Some((other, there)) = self.servers_of(&urls).into_iter().next() else { break };
+                    (server, dn) = (Some(other), there.unwrap_or(dn));
+                }
+                LdapReply::Found { .. } | LdapReply::Bound(_) => break,
+            }
+        }
+        Err(failed("the directory refers to servers that are not asked: see `referrals`"))
     }
 
     /// The one entry of a user: by what may be typed, or, where a session has the user's one name already, by that and nothing else, for it may
@@ -326,9 +421,12 @@ impl LdapDirectoryInner {
             LdapReply::Found { are_all: false, .. } => {
                 Err(failed(&format!("a user is in more than {GROUPS_MAX} groups")))
             }
-            LdapReply::Bound | LdapReply::WrongPassword | LdapReply::NotAllowed | LdapReply::Elsewhere(_) => {
-                Err(failed("the directory answers another question"))
-            }
+            LdapReply::Bound(_)
+            | LdapReply::Changed(_)
+            | LdapReply::WrongPassword
+            | LdapReply::PasswordOver
+            | LdapReply::NotAllowed
+            | LdapReply::Elsewhere(_) => Err(failed("the directory answers another question")),
         }
     }
 }

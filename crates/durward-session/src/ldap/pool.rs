@@ -152,9 +152,10 @@ impl LdapPool {
         let lane = match (question, whom) {
             (LdapOperation::Search { .. }, ConnectionPurpose::Login) => &self.searching,
             (LdapOperation::Search { .. }, ConnectionPurpose::Session) => &self.looking_up,
-            (LdapOperation::Bind { .. }, ConnectionPurpose::Login | ConnectionPurpose::Session) => {
-                &self.checking
-            }
+            (
+                LdapOperation::Bind { .. } | LdapOperation::ChangePassword { .. },
+                ConnectionPurpose::Login | ConnectionPurpose::Session,
+            ) => &self.checking,
         };
         let Some(_inside) = lane.enter(self.patience).await else { return Err(LdapUnavailable::Busy) };
         let mut faults = Vec::new();
@@ -214,8 +215,10 @@ impl LdapPool {
         if let (LdapOperation::Search { .. }, Some((dn, password))) = (question, &self.search_as) {
             let bind = LdapOperation::Bind { dn: dn.clone(), password: password.clone() };
             match self.connector.ask(&mut connection, &bind).await? {
-                LdapReply::Bound => {}
+                LdapReply::Bound(_) => {}
                 LdapReply::WrongPassword
+                | LdapReply::PasswordOver
+                | LdapReply::Changed(_)
                 | LdapReply::NotAllowed
                 | LdapReply::Elsewhere(_)
                 | LdapReply::Found { .. } => {

@@ -46,6 +46,8 @@ pub struct LdapSettings {
     pub groups: Option<LdapGroups>,
     /// What becomes of "ask elsewhere".
     pub referrals: LdapReferrals,
+    /// Whether users whose password must be changed are let change it in the directory, as themselves. Default: no.
+    pub change_passwords: bool,
     /// How long a connection may take to be made, TLS included. Default: 2 seconds.
     pub connect_within: Duration,
     /// How long one answer may take. Default: 3 seconds.
@@ -149,6 +151,7 @@ impl LdapSettings {
             attributes: Vec::new(),
             groups: None,
             referrals: LdapReferrals::default(),
+            change_passwords: false,
             connect_within: Duration::from_secs(2),
             answer_within: Duration::from_secs(3),
             connections_max: 16,

@@ -1,5 +1,6 @@
 //! Devices on which a user has logged in: whoever shows the proof is not kept out by what strangers do ([`crate::device`]).
 
+use durward_identity::Moment;
 use durward_identity::login::DeviceId;
 use durward_identity::session::User;
 
@@ -40,6 +41,27 @@ impl Service {
         })
     }
 
+    /// The same, also where only a directory outside knows since when the user has their password: with that, a device is told from those of
+    /// before. Only for a proof that is good otherwise is it asked, so no stranger has it asked; while it does not answer, no device is known.
+    pub(super) async fn known_device(&self, shown: Option<&str>, user: &User) -> LoginDevice {
+        let device = self.device_of(shown, user);
+        let Some(id) = device.id else { return device };
+        let Some(users) = self.users(user.realm()).filter(|users| users.writes().is_none()) else {
+            return device;
+        };
+        let opened = self.0.devices.open(shown.unwrap_or_default(), self.now());
+        let Some(known) = opened.into_iter().find(|known| known.id == id) else {
+            return LoginDevice::default();
+        };
+        let whose = known.user.clone();
+        let asked = self.0.parts.runtime.spawn(async move { users.password_since(&whose).await });
+        match asked.await {
+            Ok(Ok(Some(since))) if known.is_before(since) => LoginDevice::default(),
+            Ok(Ok(_)) => device,
+            Ok(Err(_)) | Err(_) => LoginDevice::default(),
+        }
+    }
+
     /// Whether what was given to the user's devices is over: all their sessions were ended since, or their account was changed in a way that
     /// ends them.
     fn has_lost(&self, known: &KnownDevice) -> bool {
@@ -55,8 +77,10 @@ impl Service {
         device: LoginDevice,
         user: &User,
         has_code: bool,
+        since: Moment,
     ) -> Option<String> {
         let has_code = has_code || device.has_code;
-        self.0.devices.renew(shown, device.id, user, has_code, self.now())
+        let now = self.now();
+        self.0.devices.renew(shown, &KnownDevice::new(device.id, user, has_code, since, now)?, now)
     }
 }

@@ -270,7 +270,8 @@ pub(super) fn stands(account: Option<&Account>) -> String {
     }
     let groups = account.groups.join(" ");
     let groups = if groups.is_empty() { groups } else { format!(", groups: {groups}") };
-    format!("{standing}{step}{groups}")
+    let mark = if account.must_change_password { ", must change the password" } else { "" };
+    format!("{standing}{step}{mark}{groups}")
 }
 
 /// Of these directories, those that others may change, each once.

@@ -166,7 +166,7 @@ impl Service {
     ) -> Result<Granted, Failed> {
         let who = self.validate(token, Purpose::Use).await?;
         let (service, code, whose) = (self.clone(), code.to_owned(), who.user.clone());
-        let device = self.device_of(device, &whose);
+        let device = self.known_device(device, &whose).await;
         let (_here, mut gone) = oneshot::channel();
         let checked = self.0.parts.runtime.spawn(async move {
             let users = service.users(whose.realm()).ok_or(Refused::UnknownRealm)?;
@@ -210,7 +210,7 @@ impl Service {
 /// Why a step up came to nothing.
 pub(super) fn of_step(refused: Refused) -> Failed {
     match refused {
-        Refused::Wrong => Failed::Code,
+        Refused::Wrong | Refused::PasswordOver => Failed::Code,
         Refused::UnknownRealm => Failed::UnknownRealm,
         Refused::Delayed { retry_after }
         | Refused::Crowded { retry_after }

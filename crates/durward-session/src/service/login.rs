@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use durward_identity::Moment;
 use durward_identity::audit::{AuditEvent, Kind};
 use durward_identity::login::{CredentialKind, DeviceId};
 use durward_identity::protocol::{AskOutcome, Lack, NodeEvent};
@@ -12,6 +13,7 @@ use tokio::sync::oneshot;
 
 use super::Service;
 use super::devices::LoginDevice;
+use super::password_change::{CodeStanding, PendingChange};
 use super::turns::{AttemptPermit, AttemptRejected, Claimant, ClientGone};
 use crate::counters::Counter;
 use crate::directory::{DirectoryFault, UserDirectory};
@@ -86,6 +88,14 @@ struct ChallengeAnswer {
     device: Option<String>,
 }
 
+/// The user that a challenge was made for.
+pub(super) struct ChallengedUser {
+    pub(super) user: User,
+    pub(super) until: Moment,
+    /// What must be changed before there is a session.
+    pub(super) pending: Option<PendingChange>,
+}
+
 /// What a new session starts with.
 pub(super) struct SessionStart<'a> {
     pub(super) user: User,
@@ -154,8 +164,8 @@ impl Service {
     pub(super) fn count_login(&self, result: &Result<Login, Refused>) {
         self.count(match result {
             Ok(Login::Granted(..) | Login::Recognized(_)) => Counter::LoginGranted,
-            Ok(Login::CodeNeeded(_)) => return,
-            Err(Refused::Wrong | Refused::UnknownRealm) => Counter::LoginFailed,
+            Ok(Login::CodeNeeded(_) | Login::PasswordChangeNeeded(_)) => return,
+            Err(Refused::Wrong | Refused::PasswordOver | Refused::UnknownRealm) => Counter::LoginFailed,
             Err(Refused::Delayed { .. }) => Counter::LoginDelayed,
             Err(Refused::Busy { .. } | Refused::Crowded { .. }) => Counter::LoginTurnedAway,
             Err(
@@ -181,29 +191,37 @@ impl Service {
             self.note_turned_away(address, "no name").await;
             return Err(Refused::Wrong);
         };
-        let device = self.device_of(shown.as_deref(), &user);
         self.knows_users(&*users)?;
+        let device = self.known_device(shown.as_deref(), &user).await;
         let mut guess = self.attempt_on(device, CredentialKind::Password, &user, address, gone).await?;
         self.follow_users().await;
-        let Ok(password) = Password::new(&password) else {
+        let Ok(given) = Password::new(&password) else {
             guess.failed();
             self.note_failure(&user, address, "no password, or one too long").await;
             return Err(Refused::Wrong);
         };
         let checked = match device.for_password() {
-            Some(_) => users.check_first(self.now(), &user, password).await,
-            None => users.check(self.now(), &user, password).await,
+            Some(_) => users.check_first(self.now(), &user, given).await,
+            None => users.check(self.now(), &user, given).await,
         };
         let account = match self.decided(checked, &user, address, &mut guess).await? {
             PasswordCheck::Right(account) => account,
             PasswordCheck::Wrong(why) => {
                 guess.failed();
                 self.note_failure(&user, address, words(why)).await;
-                return Err(Refused::Wrong);
+                return Err(of_failure(why));
             }
         };
         // A directory may write the name in another way: its way counts.
         let user = account.user().map_err(Refused::Directory)?;
+        let pending = match self.pending_change(&*users, &account, Some(&password)) {
+            Ok(pending) => pending,
+            Err(refused) => {
+                guess.succeeded();
+                self.note_failure(&user, address, words(LoginFailure::PasswordOver)).await;
+                return Err(refused);
+            }
+        };
         let is_asked = account.has_second_step()
             && (code.is_some() || self.settings().second_step == SecondStepPolicy::AtLogin);
         let has_code = is_asked && code.is_some();
@@ -214,8 +232,12 @@ impl Service {
             }
             (true, None) => {
                 guess.undecided();
-                let until = self.now().plus(self.settings().challenge_lifetime);
-                return Ok(Login::CodeNeeded(self.0.challenges.make(&user, until)));
+                let lifetime = self.settings().challenge_lifetime;
+                let challenge = match pending {
+                    Some(pending) => self.sealed_change(pending, CodeStanding::Missing, lifetime)?,
+                    None => self.0.challenges.make(&user, self.now().plus(lifetime)),
+                };
+                return Ok(Login::CodeNeeded(challenge));
             }
             (true, Some(code)) => {
                 // Over before the next one begins: who waits must not be in the way of others.
@@ -227,6 +249,10 @@ impl Service {
                 self.settings().second_step_level
             }
         };
+        if let Some(pending) = pending {
+            let code = if has_code { CodeStanding::Given } else { CodeStanding::NotAsked };
+            return self.change_needed(pending, code, &user, address).await;
+        }
         match wanted {
             Wanted::Recognition => {
                 self.note_login(&user, address, AuditEvent::new(Kind::Login).detail("no session")).await;
@@ -235,7 +261,9 @@ impl Service {
             Wanted::Session => {
                 let begin = SessionStart { user, account: &account, level, properties, address };
                 let mut granted = self.begin(begin).await?;
-                granted.device = self.proof_of_device(shown.as_deref(), device, &granted.user, has_code);
+                let since = Moment::from_ms(account.password_since_ms);
+                granted.device =
+                    self.proof_of_device(shown.as_deref(), device, &granted.user, has_code, since);
                 Ok(Login::Granted(granted, account))
             }
         }
@@ -247,13 +275,13 @@ impl Service {
         gone: &mut ClientGone,
     ) -> Result<Login, Refused> {
         let ChallengeAnswer { challenge, code, address, properties, device: proofs } = request;
-        let Some((user, until)) = self.0.challenges.open(&challenge, self.now()) else {
+        let Some(ChallengedUser { user, until, pending }) = self.opened_challenge(&challenge) else {
             self.note_turned_away(address, "no challenge, or one whose time is over").await;
             return Err(Refused::Wrong);
         };
         let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
-        let device = self.device_of(proofs.as_deref(), &user);
         self.knows_users(&*users)?;
+        let device = self.known_device(proofs.as_deref(), &user).await;
         let mut guess = self.attempt_on(device, CredentialKind::Code, &user, address, gone).await?;
         self.follow_users().await;
         let found = users.account(&user).await;
@@ -269,11 +297,32 @@ impl Service {
         self.has_room(&user, Wanted::Session, &mut guess)?;
         self.check_code(&*users, &user, &code, address, &mut guess).await?;
         guess.succeeded();
+        let pending = match pending {
+            Some(pending) => Some(pending),
+            // Marked, or grown too old, in the meantime.
+            None => self.pending_change(&*users, &account, None)?,
+        };
+        if let Some(pending) = pending {
+            return self.change_needed(pending, CodeStanding::Given, &user, address).await;
+        }
         let level = self.settings().second_step_level;
         let begin = SessionStart { user, account: &account, level, properties, address };
         let mut granted = self.begin(begin).await?;
-        granted.device = self.proof_of_device(proofs.as_deref(), device, &granted.user, true);
+        let since = Moment::from_ms(account.password_since_ms);
+        granted.device = self.proof_of_device(proofs.as_deref(), device, &granted.user, true, since);
         Ok(Login::Granted(granted, Box::new(account)))
+    }
+
+    /// Whose password was right, if the challenge is good.
+    pub(super) fn opened_challenge(&self, challenge: &str) -> Option<ChallengedUser> {
+        if let Some(pending) = self.opened_change(challenge) {
+            // Of one whose code has come, no code is asked again.
+            let is_asked = pending.code == CodeStanding::Missing;
+            let (user, until) = (pending.user().clone(), pending.until());
+            return is_asked.then_some(ChallengedUser { user, until, pending: Some(pending) });
+        }
+        let (user, until) = self.0.challenges.open(challenge, self.now())?;
+        Some(ChallengedUser { user, until, pending: None })
     }
 
     /// That this node knows of its own users what the others know, where they share them: else somebody who was disabled might log in.
@@ -417,6 +466,17 @@ pub(super) fn words(why: LoginFailure) -> &'static str {
         LoginFailure::Password => "wrong password",
         LoginFailure::Disabled => "disabled",
         LoginFailure::Code => "wrong code",
+        LoginFailure::PasswordOver => "the password must be changed, which is not possible here",
+    }
+}
+
+/// What the user is told.
+fn of_failure(why: LoginFailure) -> Refused {
+    match why {
+        LoginFailure::PasswordOver => Refused::PasswordOver,
+        LoginFailure::UnknownUser | LoginFailure::Password | LoginFailure::Disabled | LoginFailure::Code => {
+            Refused::Wrong
+        }
     }
 }
 
@@ -426,7 +486,7 @@ impl Login {
     pub fn account(&self) -> Option<&Account> {
         match self {
             Login::Granted(_, account) | Login::Recognized(account) => Some(account),
-            Login::CodeNeeded(_) => None,
+            Login::CodeNeeded(_) | Login::PasswordChangeNeeded(_) => None,
         }
     }
 }

@@ -15,6 +15,8 @@ mod own_account;
 mod own_passkeys;
 mod passkey_login;
 mod passkey_ticket;
+mod password_change;
+mod reset;
 mod secrets;
 mod standing;
 mod turns;
@@ -49,6 +51,7 @@ use crate::driver::PendingAsk;
 use crate::enrolment::Enrolments;
 use crate::listeners::{Listeners, SessionNews};
 use crate::outcome::{Failed, Granted, Who};
+use crate::reset::ResetLinks;
 use crate::seldom::Seldom;
 use crate::settings::ServiceSettings;
 use crate::users::UsersView;
@@ -65,6 +68,8 @@ pub use login::{LoginRequest, Wanted};
 pub use own_account::{AccountHolder, Enrolment};
 pub use passkey_login::{AMR, PasskeyAnswer};
 pub use passkey_ticket::PasskeyRequest;
+pub use password_change::PasswordChoice;
+pub use reset::{ResetAnswer, ResetForm};
 pub use secrets::{SecretAttempt, SecretAttempts};
 
 /// The session service of a node. Cloning shares it; it may be used from any thread, within any runtime.
@@ -76,6 +81,7 @@ struct ServiceInner {
     challenges: Challenges,
     enrolments: Enrolments,
     devices: Devices,
+    reset_links: ResetLinks,
     turns: AttemptQueue,
     asks: AtomicU64,
     /// Under which realm failures of a realm's users are counted, where that is not its own.
@@ -120,6 +126,7 @@ impl Service {
         let challenges = Challenges::new(&parts.secret);
         let enrolments = Enrolments::new(&parts.secret);
         let devices = Devices::new(&parts.secret, parts.settings.session.devices_max);
+        let reset_links = ResetLinks::new(&parts.secret);
         let turns = parts.turns.clone();
         let stores = follow::stores_of(parts.realms.values());
         let counted_in = names::counted_in(&parts.realms);
@@ -132,6 +139,7 @@ impl Service {
             challenges,
             enrolments,
             devices,
+            reset_links,
             turns,
             asks,
             counted_in,

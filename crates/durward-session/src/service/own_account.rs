@@ -94,14 +94,17 @@ impl Accounts {
             return Err(AccountFailed::CodeNeeded);
         }
         self.confirm(holder, &user, Secret::Password(old.to_owned())).await?;
+        // The mark goes with another password, and not with the same one.
+        if owner.account.must_change_password && old == new {
+            return Err(AccountFailed::Unchanged);
+        }
         let Some(password) = self.hashed(&owner.kept, Some(new)).await? else { return Ok(user) };
         // Last, since it is used up by that.
         if let Some(code) = code.filter(|_| wants_code) {
             self.confirm(holder, &user, Secret::Code(code.to_owned())).await?;
         }
         let set = move |account: &mut Account, now: Moment| {
-            account.password = Some(password.clone());
-            account.password_since_ms = now.ms();
+            account.set_chosen_password(password.clone(), now);
             Ok(())
         };
         self.change_own(owner, set).await?;
@@ -224,7 +227,7 @@ impl Accounts {
         secret: Secret,
     ) -> Result<Option<u64>, AccountFailed> {
         let (service, user, address) = (self.0.clone(), user.clone(), holder.address);
-        let device = service.device_of(holder.device, &user);
+        let device = service.known_device(holder.device, &user).await;
         let confirmed = self
             .0
             .parts()

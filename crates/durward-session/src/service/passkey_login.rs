@@ -16,8 +16,9 @@ use durward_identity::session::{Properties, Purpose, SessionChange, User};
 use durward_identity::user::{Account, UserStore};
 use durward_identity::{IdentityError, Moment};
 
-use super::login::{SessionStart, millis, of_full};
+use super::login::{ChallengedUser, SessionStart, millis, of_full};
 use super::passkey_ticket::{Ceremony, PasskeyRequest, TICKET_LIFETIME, Ticket};
+use super::password_change::{CodeStanding, PendingChange};
 use super::{Service, of_session};
 use crate::directory::{DirectoryFault, UserDirectory};
 use crate::outcome::{Failed, Granted, Login, Refused};
@@ -53,6 +54,8 @@ struct Claimed {
     user: User,
     /// When the password was right, in milliseconds, where one was asked for.
     password_at_ms: Option<u64>,
+    /// What must be changed before there is a session.
+    pending: Option<PendingChange>,
 }
 
 impl Service {
@@ -80,8 +83,10 @@ impl Service {
     /// # Errors
     /// There is no randomness.
     pub fn begin_passkey_step(&self, challenge: &str) -> Result<Option<PasskeyRequest>, IdentityError> {
-        match self.0.challenges.open(challenge, self.now()) {
-            Some((user, until)) => self.asked_of(&user, Ceremony::Step(challenge.to_owned()), until),
+        match self.opened_challenge(challenge) {
+            Some(ChallengedUser { user, until, .. }) => {
+                self.asked_of(&user, Ceremony::Step(challenge.to_owned()), until)
+            }
             None => Ok(None),
         }
     }
@@ -169,7 +174,7 @@ impl Service {
             Err(refusal) => return Err(self.refused_passkey(None, address, refusal).await),
         };
         self.follow_users().await;
-        let Some(Claimed { user, password_at_ms }) = self.claimed(&ticket, &assertion) else {
+        let Some(Claimed { user, password_at_ms, pending }) = self.claimed(&ticket, &assertion) else {
             return Err(self.refused_passkey(None, address, PasskeyRefusal::UserHandle).await);
         };
         let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
@@ -191,13 +196,24 @@ impl Service {
         }
         let amr = amr(&account, &passkey_use, password_at_ms.is_some());
         self.use_up(&*users, &user, &ticket, passkey_use, address).await?;
+        let pending = match (pending, password_at_ms) {
+            (Some(pending), _) => Some(pending),
+            // Marked, or grown too old, in the meantime.
+            (None, Some(_)) => self.pending_change(&*users, &account, None)?,
+            // No password was asked for, so none has to be changed.
+            (None, None) => None,
+        };
+        if let Some(pending) = pending {
+            return self.change_needed(pending, CodeStanding::Given, &user, address).await;
+        }
         // A surface's own properties leave room for it.
         properties.set(AMR, &amr).map_err(Refused::Directory)?;
         let level = self.settings().second_step_level;
-        let device = self.device_of(shown.as_deref(), &user);
+        let device = self.known_device(shown.as_deref(), &user).await;
+        let since = Moment::from_ms(account.password_since_ms);
         let begin = SessionStart { user, account: &account, level, properties, address };
         let mut granted = self.begin(begin).await?;
-        granted.device = self.proof_of_device(shown.as_deref(), device, &granted.user, true);
+        granted.device = self.proof_of_device(shown.as_deref(), device, &granted.user, true, since);
         Ok(Login::Granted(granted, Box::new(account)))
     }
 
@@ -207,12 +223,12 @@ impl Service {
             Ceremony::Login if self.has_passkey_login() => {
                 let handle = UserHandle::of(assertion.user_handle()?)?;
                 let user = self.stores().iter().find_map(|store| store.user_of_handle(&handle))?;
-                Some(Claimed { user, password_at_ms: None })
+                Some(Claimed { user, password_at_ms: None, pending: None })
             }
             Ceremony::Step(challenge) => {
-                let (user, until) = self.0.challenges.open(challenge, self.now())?;
+                let ChallengedUser { user, until, pending } = self.opened_challenge(challenge)?;
                 let at = until.ms().saturating_sub(millis(self.settings().challenge_lifetime));
-                Some(Claimed { user, password_at_ms: Some(at) })
+                Some(Claimed { user, password_at_ms: Some(at), pending })
             }
             Ceremony::Login | Ceremony::StepUp { .. } | Ceremony::Enrol { .. } => None,
         }

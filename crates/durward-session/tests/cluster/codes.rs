@@ -34,7 +34,9 @@ async fn brings(node: &Node, code: &str) -> Result<(), Refused> {
     let request = LoginRequest::new("/", "berta", "secret", HOME);
     match node.service.login(LoginRequest { code: Some(code.to_owned()), ..request }).await? {
         Login::Granted(..) => Ok(()),
-        other @ (Login::Recognized(_) | Login::CodeNeeded(_)) => panic!("{other:?}"),
+        other @ (Login::Recognized(_) | Login::CodeNeeded(_) | Login::PasswordChangeNeeded(_)) => {
+            panic!("{other:?}")
+        }
     }
 }
 

@@ -149,7 +149,9 @@ impl Node {
     pub(crate) async fn try_login(&self) -> Result<String, Refused> {
         match self.service.login(LoginRequest::new("/", "anna", "secret", HOME)).await? {
             Login::Granted(granted, _) => Ok(granted.token),
-            Login::Recognized(_) | Login::CodeNeeded(_) => panic!("no session"),
+            Login::Recognized(_) | Login::CodeNeeded(_) | Login::PasswordChangeNeeded(_) => {
+                panic!("no session")
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use durward_identity::protocol::{Lack, Mode};
 use durward_identity::session::User;
 use durward_identity::user::{Account, Directory, Password, RecoveryCodes, SecondStep, Totp, UserStore};
 use durward_identity::{IdentityError, SystemEntropy};
-use durward_session::{Login, LoginRequest, Refused};
+use durward_session::{Login, LoginRequest, PasswordChoice, Refused};
 use tokio::time::{sleep, timeout};
 
 use crate::nodes::{COSTS, HOME, Node, PATIENCE, Plan, Sharing, account, clock};
@@ -105,7 +105,9 @@ impl Sharer {
         let request = LoginRequest::new("/", name, password, HOME);
         match self.node.service.login(LoginRequest { code: code.map(str::to_owned), ..request }).await? {
             Login::Granted(granted, _) => Ok(granted.token),
-            other @ (Login::Recognized(_) | Login::CodeNeeded(_)) => panic!("{other:?}"),
+            other @ (Login::Recognized(_) | Login::CodeNeeded(_) | Login::PasswordChangeNeeded(_)) => {
+                panic!("{other:?}")
+            }
         }
     }
 }
@@ -167,6 +169,30 @@ async fn another_password_in_the_file_of_one_node_counts_on_the_others() {
     assert_eq!(b.node.validate(&new).await, Ok(()));
     assert_eq!(b.node.validate(&again).await, Ok(()));
     assert_eq!(open(&folder.path("b")).account(&user("anna")).unwrap(), a.account("anna"));
+}
+
+#[tokio::test]
+async fn who_must_change_the_password_is_asked_on_every_node_and_done_on_all() {
+    let _turn = turn().await;
+    let Some(servers) = Servers::start("users-marked").await else { return };
+    let plan = Plan::new(servers.addresses(), "users-marked", Mode::AssuredWrite);
+    let (a, b) = two(&plan).await;
+    let c = Sharer::empty(&plan).await;
+    assert_eq!(a.change("anna", |account| account.must_change_password = true).await, Ok(true));
+    let is_marked = |account: Option<&Account>| account.is_some_and(|account| account.must_change_password);
+    for node in [&b, &c] {
+        node.knows("anna", is_marked).await;
+    }
+    let login = b.node.service.login(LoginRequest::new("/", "anna", "secret", HOME)).await;
+    let Ok(Login::PasswordChangeNeeded(change)) = login else { panic!("{login:?}") };
+    // What one node gave out, another one takes.
+    let chosen = c.node.service.choose_password(PasswordChoice::new(&change, "another", HOME)).await;
+    assert!(matches!(chosen, Ok(Login::Granted(..))), "{chosen:?}");
+    for node in [&a, &b] {
+        node.knows("anna", |account| !is_marked(account)).await;
+        node.login("anna", "another", None).await.unwrap();
+        assert_eq!(node.login("anna", "secret", None).await, Err(Refused::Wrong));
+    }
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod liar;
+mod policy;
 
 #[path = "../support/certificates.rs"]
 mod certificates;

@@ -17,6 +17,8 @@ mod login;
 mod names;
 mod own_account;
 mod passkeys;
+mod password_change;
+mod reset;
 mod sessions;
 mod support;
 mod users;

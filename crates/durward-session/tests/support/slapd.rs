@@ -98,6 +98,71 @@ sn: C
 userPassword: SECRET
 ";
 
+/// Policies for passwords, and people who have something to do with them: `reset` was given a password by an administrator, `grace` has one
+/// that is over and lets in three times more, `over` has one that is over. The passwords of `aged` and all others last.
+const POLICED: &str = "
+dn: cn=policy,dc=example,dc=org
+objectClass: device
+objectClass: pwdPolicy
+cn: policy
+pwdAttribute: userPassword
+pwdMustChange: TRUE
+pwdCheckQuality: 2
+pwdMinLength: 8
+pwdInHistory: 2
+
+dn: cn=grace,dc=example,dc=org
+objectClass: device
+objectClass: pwdPolicy
+cn: grace
+pwdAttribute: userPassword
+pwdMaxAge: 864000
+pwdGraceAuthNLimit: 3
+
+dn: cn=over,dc=example,dc=org
+objectClass: device
+objectClass: pwdPolicy
+cn: over
+pwdAttribute: userPassword
+pwdMaxAge: 864000
+pwdGraceAuthNLimit: 0
+
+dn: uid=reset,ou=people,dc=example,dc=org
+objectClass: inetOrgPerson
+uid: reset
+cn: Reset R
+sn: R
+pwdChangedTime: 20200101000000Z
+pwdReset: TRUE
+userPassword: SECRET
+
+dn: uid=grace,ou=people,dc=example,dc=org
+objectClass: inetOrgPerson
+uid: grace
+cn: Grace G
+sn: G
+pwdChangedTime: 20200101000000Z
+pwdPolicySubentry: cn=grace,dc=example,dc=org
+userPassword: SECRET
+
+dn: uid=over,ou=people,dc=example,dc=org
+objectClass: inetOrgPerson
+uid: over
+cn: Over O
+sn: O
+pwdChangedTime: 20200101000000Z
+pwdPolicySubentry: cn=over,dc=example,dc=org
+userPassword: SECRET
+
+dn: uid=aged,ou=people,dc=example,dc=org
+objectClass: inetOrgPerson
+uid: aged
+cn: Aged A
+sn: A
+pwdChangedTime: 20200101000000Z
+userPassword: SECRET
+";
+
 /// Whether the server and openssl are there; without them the tests are passed over, except on the build machine.
 fn program() -> Option<PathBuf> {
     let is_there = |name: &Path, argument: &str| {
@@ -147,9 +212,18 @@ pub(crate) enum Far<'u> {
 impl Slapd {
     /// Starts one whose certificate is for `localhost`.
     pub(crate) async fn start(far: Far<'_>) -> Option<Slapd> {
+        Slapd::start_with(far, false).await
+    }
+
+    /// The same with policies for passwords, which users may change.
+    pub(crate) async fn start_policed() -> Option<Slapd> {
+        Slapd::start_with(Far::Nowhere, true).await
+    }
+
+    async fn start_with(far: Far<'_>, is_policed: bool) -> Option<Slapd> {
         let program = program()?;
         for _ in 0..STARTS {
-            let mut slapd = Slapd::prepare(&program, &far);
+            let mut slapd = Slapd::prepare(&program, &far, is_policed);
             slapd.begin();
             if slapd.listens().await {
                 return Some(slapd);
@@ -158,7 +232,7 @@ impl Slapd {
         panic!("slapd does not listen");
     }
 
-    fn prepare(program: &Path, far: &Far<'_>) -> Slapd {
+    fn prepare(program: &Path, far: &Far<'_>, is_policed: bool) -> Slapd {
         let held = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let [port, tls_port] = held.map(|listener| listener.local_addr().unwrap().port());
         let folder = std::env::temp_dir().join(format!("durward-slapd-{}-{port}", std::process::id()));
@@ -170,16 +244,22 @@ impl Slapd {
         std::fs::write(&password, "secret\n").unwrap();
         std::fs::set_permissions(&password, PermissionsExt::from_mode(0o600)).unwrap();
         let path = folder.0.display();
+        let (module, change, overlay, policed) = if is_policed {
+            let overlay = "overlay ppolicy\nppolicy_default \"cn=policy,dc=example,dc=org\"\n";
+            ("moduleload ppolicy\n", "by self write ", overlay, POLICED)
+        } else {
+            ("", "", "", "")
+        };
         let config = format!(
             "include /etc/ldap/schema/core.schema\ninclude /etc/ldap/schema/cosine.schema\n\
              include /etc/ldap/schema/inetorgperson.schema\n\
-             modulepath /usr/lib/ldap\nmoduleload back_mdb\nmoduleload memberof\n\
+             modulepath /usr/lib/ldap\nmoduleload back_mdb\nmoduleload memberof\n{module}\
              pidfile {path}/pid\n\
              TLSCACertificateFile {path}/ca.pem\nTLSCertificateFile {path}/own.pem\nTLSCertificateKeyFile {path}/own.key\n\
-             access to attrs=userPassword by anonymous auth by * none\n\
+             access to attrs=userPassword {change}by anonymous auth by * none\n\
              access to * by dn.exact=\"{SEARCHER}\" read by * none\n\
              database mdb\nsuffix \"dc=example,dc=org\"\ndirectory {path}/data\n\
-             overlay memberof\n"
+             overlay memberof\n{overlay}"
         );
         std::fs::write(folder.0.join("slapd.conf"), config).unwrap();
         let far = match far {
@@ -191,8 +271,8 @@ impl Slapd {
             ),
         };
         // Salted SHA-1 of `secret`, as old directories have it.
-        let entries =
-            format!("{PEOPLE}{far}").replace("SECRET", "{SSHA}1G904nLkTkGWjKNnQuB/hpWXC/hzYWx0c2FsdA==");
+        let entries = format!("{PEOPLE}{far}{policed}")
+            .replace("SECRET", "{SSHA}1G904nLkTkGWjKNnQuB/hpWXC/hzYWx0c2FsdA==");
         std::fs::write(folder.0.join("people.ldif"), entries).unwrap();
         let slapadd = program.with_file_name("slapadd");
         run(&slapadd.display().to_string(), "-f slapd.conf -l people.ldif", &folder.0);

@@ -107,10 +107,14 @@ impl SessionUsers {
             Ok(Login::Recognized(account)) if is_let_in(&account) => {
                 Ok(CallerUser::Name(Arc::from(account.subject)))
             }
-            // OPC UA has no place for a code: nobody who needs a second step comes in by the password alone.
-            Ok(Login::Recognized(_) | Login::Granted(..) | Login::CodeNeeded(_)) => {
-                Err(SubjectRefusal::Disabled)
-            }
+            // OPC UA has no place for a code, nor for another password: nobody who needs one comes in by the password alone.
+            Ok(
+                Login::Recognized(_)
+                | Login::Granted(..)
+                | Login::CodeNeeded(_)
+                | Login::PasswordChangeNeeded(_),
+            )
+            | Err(Refused::PasswordOver) => Err(SubjectRefusal::Disabled),
             Err(Refused::Wrong | Refused::UnknownRealm) => Err(SubjectRefusal::Rejected),
             Err(refused) => {
                 tracing::warn!(user = name, %refused, "a login came to nothing");

@@ -8,8 +8,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use durward_server::IdentitySettings;
+use durward_server::{IdentitySettings, read_cluster_secret};
+use durward_session::ResetLinks;
 use durward_session::identity::passkey::Passkeys;
 use durward_session::identity::session::User;
 use durward_session::identity::user::{
@@ -26,6 +29,8 @@ Examples:
   durward users add anna --users users.journal --group staff
   durward users add root --users users.journal --group administrators --password-file secret.txt
   durward users passwd anna
+  durward users passwd anna --must-change --password-file first.txt
+  durward users reset-link anna
   durward users import accounts.jsonl
   durward users second-step anna
   durward users passkeys anna
@@ -59,6 +64,10 @@ enum UsersCommand {
     Remove(NamedUser),
     /// Give a user another password; their sessions end
     Passwd(PasswdArguments),
+    /// Have a user choose another password when they log in next; their sessions go on
+    MustChange(MustChangeArguments),
+    /// Print a link by which a user chooses a password, good once: see `[identity.reset]`
+    ResetLink(NamedUser),
     /// Give a user a second step: prints what their device reads, and recovery codes, once
     SecondStep(NamedUser),
     /// List a user's passkeys, or remove some for those who have lost them; then their sessions end
@@ -95,6 +104,18 @@ struct PasswdArguments {
     /// A file with the password, its first line
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
+    /// Have them choose another one when they log in first
+    #[arg(long)]
+    must_change: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct MustChangeArguments {
+    #[command(flatten)]
+    named: NamedUser,
+    /// Let them keep their password after all
+    #[arg(long)]
+    undo: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -123,7 +144,8 @@ struct AddArguments {
 
 #[derive(Debug, clap::Args)]
 struct ImportArguments {
-    /// One user a line: {"subject":"anna","password":"{SSHA}...","groups":["staff"]}; also realm, attributes, disabled. What a
+    /// One user a line: {"subject":"anna","password":"{SSHA}...","groups":["staff"]}; also realm, attributes, disabled,
+    /// must_change_password. What a
     /// line does not say of a user who is there stays as it is
     file: PathBuf,
     #[command(flatten)]
@@ -148,6 +170,10 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
         UsersCommand::Enable(named) => named.change(|account| account.disabled = false)?,
         UsersCommand::Remove(named) => named.remove()?,
         UsersCommand::Passwd(passwd) => passwd.run()?,
+        UsersCommand::MustChange(must) => {
+            must.named.change(|account| account.must_change_password = !must.undo)?;
+        }
+        UsersCommand::ResetLink(named) => named.reset_link()?,
         UsersCommand::SecondStep(named) => named.second_step()?,
         UsersCommand::Passkeys(passkeys) => passkeys.run()?,
         UsersCommand::Import(import) => import.run()?,
@@ -224,6 +250,26 @@ impl NamedUser {
         if directory.remove(now(), &self.user()?).map_err(failed)? { Ok(()) } else { Err(self.nobody()) }
     }
 
+    fn reset_link(&self) -> Result<(), CommandError> {
+        let (directory, settings) = self.place.open()?;
+        if !settings.reset.is_on() {
+            return Err(CommandError::new("there are no links here")
+                .hint("set `link` in `[identity.reset]`, and give this command that file with `--config`"));
+        }
+        let Some(secret) = read_cluster_secret(&settings).map_err(failed)? else {
+            return Err(CommandError::new("each start of the server has a secret of its own, which makes no link outside of it")
+                .hint("set `identity.cluster_key_path` or `identity.data`; or ask the server: `POST /v1/users/{user}/reset`"));
+        };
+        let account = directory.account(&self.user()?).map_err(failed)?.ok_or_else(|| self.nobody())?;
+        if account.disabled {
+            return Err(CommandError::new(format!("the user `{}` is disabled", self.name))
+                .hint("`durward users enable` lets them log in again"));
+        }
+        let until = now().plus(Duration::from_secs(settings.reset.lifetime_s));
+        let link = ResetLinks::new(&secret).make(&account, now(), until).map_err(failed)?;
+        to_stdout(&format!("{}\n", settings.reset.link_with(&link.token)))
+    }
+
     fn second_step(&self) -> Result<(), CommandError> {
         let totp = Totp::generate(&SystemEntropy).map_err(failed)?;
         let (codes, recovery) = RecoveryCodes::generate(&SystemEntropy).map_err(failed)?;
@@ -290,7 +336,13 @@ impl PasswdArguments {
         }
         let text = password::read(self.password_file.as_deref())?;
         let password = Password::new(&text).map_err(failed)?;
-        directory.set_password(now(), &user, &password).map_err(not_set)
+        let stored = directory.hash_new(&password).map_err(not_set)?;
+        let set = |account: &mut Account| {
+            account.password = Some(stored);
+            account.password_since_ms = now().ms();
+            account.must_change_password |= self.must_change;
+        };
+        if directory.change(&user, set).map_err(failed)? { Ok(()) } else { Err(self.named.nobody()) }
     }
 }
 
@@ -312,6 +364,7 @@ impl AddArguments {
         let mut account = Account::new(&user);
         account.password = Some(directory.hash_new(&password).map_err(not_set)?);
         account.password_since_ms = now().ms();
+        account.must_change_password = self.passwd.must_change;
         account.groups.clone_from(&self.groups);
         for (name, value) in &self.attributes {
             account.attributes.entry(name.clone()).or_default().push(value.clone());
@@ -356,6 +409,9 @@ fn list(directory: &Directory) -> Result<(), CommandError> {
         let mut words = Vec::new();
         if account.disabled {
             words.push("disabled".to_owned());
+        }
+        if account.must_change_password {
+            words.push("must change the password".to_owned());
         }
         if account.password.is_none() {
             words.push("no password".to_owned());

@@ -330,3 +330,44 @@ fn passwords_that_are_short_or_breached_are_refused() {
     assert!(ran.stderr.contains("identity.breached_passwords_path"), "{}", ran.stderr);
     folder.users(&["disable", "anna"], "").exits(0);
 }
+
+#[test]
+fn a_user_is_marked_and_gets_a_link_by_commands() {
+    let folder = Folder::new("marked", "assured-write");
+    folder.users(&["add", "anna", "--must-change"], "for the first day\n").exits(0);
+    let listed = || folder.users(&["list"], "").exits(0).stdout;
+    assert_eq!(listed(), "/\tanna\tmust change the password\n");
+    let ran = folder.users(&["reset-link", "anna"], "").exits(2);
+    assert!(ran.stderr.contains("there are no links here"), "{}", ran.stderr);
+    let mut settings = fs::read_to_string(folder.config()).unwrap();
+    settings +=
+        "[identity.reset]\nlink = 'http://127.0.0.1/oauth2/reset'\n[oauth]\nissuer = 'http://127.0.0.1'\n";
+    fs::write(folder.config(), settings).unwrap();
+    // The secret is made with the first start.
+    let ran = folder.users(&["reset-link", "anna"], "").exits(2);
+    assert!(ran.stderr.contains("POST /v1/users"), "{}", ran.stderr);
+    let server = folder.serve();
+    let asked = login(&server, "anna", "for the first day");
+    assert!(asked.starts_with("HTTP/1.1 202") && asked.contains("\"password_change\""), "{asked}");
+    let link = folder.users(&["reset-link", "anna"], "").exits(0).stdout;
+    let page = |link: &str| {
+        let path = link.trim().strip_prefix("http://127.0.0.1").unwrap().to_owned();
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream
+            .write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").as_bytes())
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    assert!(page(&link).contains("name=\"new_password\""), "{}", page(&link));
+    folder.users(&["must-change", "anna", "--undo"], "").exits(0);
+    token(&login(&server, "anna", "for the first day"));
+    assert_eq!(listed(), "/\tanna\t\n");
+    folder.users(&["passwd", "anna", "--must-change"], "for the second day\n").exits(0);
+    assert!(login(&server, "anna", "for the second day").starts_with("HTTP/1.1 202"));
+    assert!(page(&link).starts_with("HTTP/1.1 400"), "it was for another password");
+    folder.users(&["must-change", "nobody"], "").exits(2);
+    folder.users(&["disable", "anna"], "").exits(0);
+    folder.users(&["reset-link", "anna"], "").exits(2);
+}

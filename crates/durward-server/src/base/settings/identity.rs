@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ConfigError, LdapUserSettings, NatsStoreSettings, OauthSettings, PagesSettings, PasskeysSettings,
-    ScimSettings,
+    ResetSettings, ScimSettings,
 };
 
 /// The greatest least length of a password.
@@ -127,6 +127,8 @@ pub struct IdentitySettings {
     pub passkeys: PasskeysSettings,
     /// Users for provisioning systems. Default: not answered.
     pub scim: ScimSettings,
+    /// Links by which users choose a password that they have forgotten. Default: there are none.
+    pub reset: ResetSettings,
     /// How long a session lives at most. Default: 2 hours.
     pub lifetime_s_max: u64,
     /// How long a session may be idle; 0 means for ever. Default: 30 minutes.
@@ -166,6 +168,8 @@ pub struct IdentitySettings {
     /// A file with passwords that nobody gets any more. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub breached_passwords_path: Option<PathBuf>,
+    /// How many days old a password may be before another one must be chosen; 0 means however old. Default: 0, as NIST wants it.
+    pub password_age_days_max: u64,
     /// How many failures of a user cost nothing. Default: 3.
     pub user_failures_free: u32,
     /// How many failures from an address cost nothing. Default: 20.
@@ -204,6 +208,7 @@ impl Default for IdentitySettings {
             pages: PagesSettings::default(),
             passkeys: PasskeysSettings::default(),
             scim: ScimSettings::default(),
+            reset: ResetSettings::default(),
             lifetime_s_max: session.lifetime_max.as_secs(),
             idle_s_max: session.idle_max.as_secs(),
             sessions_per_user_max: 0,
@@ -223,6 +228,7 @@ impl Default for IdentitySettings {
             hash_passes: costs.passes,
             password_length_min: 8,
             breached_passwords_path: None,
+            password_age_days_max: 0,
             user_failures_free: throttle.user_free,
             address_failures_free: throttle.address_free,
             user_delay_s_max: throttle.user_delay_max.as_secs(),
@@ -431,6 +437,8 @@ impl IdentitySettings {
             },
             administrators_group: self.administrators_group.clone(),
             settable_properties: self.settable_properties.clone(),
+            password_age_max: (self.password_age_days_max > 0)
+                .then(|| seconds(self.password_age_days_max.saturating_mul(24 * 3600))),
             second_step: match self.second_step {
                 SecondStepAt::Login => SecondStepPolicy::AtLogin,
                 SecondStepAt::StepUp => SecondStepPolicy::OnStepUp,

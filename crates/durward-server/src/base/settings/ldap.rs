@@ -74,6 +74,8 @@ pub struct LdapUserSettings {
     pub groups_name: String,
     /// What becomes of "ask elsewhere". Default: `never`.
     pub referrals: LdapFollow,
+    /// Whether users whose password must be changed may change it in the directory, as themselves. Default: no.
+    pub change_passwords: bool,
     /// How long connecting may take, TLS included. Default: 2 seconds.
     pub connect_time_ms_max: u64,
     /// How long an answer may take. Default: 3 seconds.
@@ -108,6 +110,7 @@ impl Default for LdapUserSettings {
             groups_member_is: LdapMemberIs::Dn,
             groups_name: "cn".to_owned(),
             referrals: LdapFollow::Never,
+            change_passwords: false,
             connect_time_ms_max: ms(usual.connect_within),
             answer_time_ms_max: ms(usual.answer_within),
             connections_max: usual.connections_max,
@@ -147,6 +150,7 @@ impl LdapUserSettings {
                 LdapFollow::Never => LdapReferrals::Never,
                 LdapFollow::SameHosts => LdapReferrals::SameHosts,
             },
+            change_passwords: self.change_passwords,
             connect_within: Duration::from_millis(self.connect_time_ms_max),
             answer_within: Duration::from_millis(self.answer_time_ms_max),
             connections_max: self.connections_max,

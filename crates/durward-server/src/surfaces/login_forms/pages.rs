@@ -19,6 +19,12 @@ pub(crate) enum Message {
         redirect_uri: Option<String>,
     },
     LoggedOut,
+    /// The link to choose a password is over, was used, or is none.
+    LinkOver,
+    /// A link was asked for.
+    LinkSent,
+    /// A password was chosen by a link.
+    PasswordChanged,
 }
 
 impl Message {
@@ -32,6 +38,9 @@ impl Message {
             Message::LogoutAsked { action, csrf, redirect_uri } => {
                 Page { redirect_uri, ..Page::new(action, csrf, Step::SignOut) }
             }
+            Message::LinkOver => failed(Failure::LinkOver),
+            Message::LinkSent => Page::of(Step::LinkSent),
+            Message::PasswordChanged => Page::of(Step::PasswordChanged),
             Message::LoggedOut => Page::of(Step::SignedOut { back: None }),
         }
     }

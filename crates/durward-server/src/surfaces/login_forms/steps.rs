@@ -1,12 +1,16 @@
-//! The steps that every login by forms has: a name with its password, and the code of a second step.
+//! The steps that every login by forms has: a name with its password, the code of a second step, another password where it must be changed.
 
 use std::net::IpAddr;
 
 use durward_session::identity::session::Properties;
-use durward_session::{Failed, Granted, Login, LoginRequest, Refused, Service};
+use durward_session::{
+    AccountFailed, Failed, Granted, Login, LoginRequest, PasswordChoice, Refused, Service,
+};
 use hyper::header::HeaderMap;
 
+use super::new_password;
 use crate::access::issued::subject;
+use crate::base::parameters::Parameters;
 use crate::surfaces::http::cookies::device;
 use crate::surfaces::login_page::PageError;
 
@@ -23,6 +27,8 @@ pub(crate) enum Stepped {
     Granted(Granted),
     /// The password was right, and a code is asked for.
     CodeNeeded(String),
+    /// All else was right, and another password is asked for.
+    PasswordChangeNeeded(String),
     /// Nothing: the form is shown again, with what was wrong.
     Again(PageError),
 }
@@ -50,6 +56,24 @@ impl Sender<'_> {
         let login = self.service.answer_challenge_on(device, challenge, code, self.address, properties).await;
         stepped(login, PageError::Code)
     }
+
+    /// Another password, for a login that waits for it. [`PageError::Expired`] is for a login that is over: it was changed elsewhere, or it
+    /// took too long.
+    pub(crate) async fn new_password(&self, change: &str, form: &Parameters) -> Stepped {
+        let password = match new_password::typed(form) {
+            Ok(password) => password,
+            Err(error) => return Stepped::Again(error),
+        };
+        let choice = PasswordChoice {
+            device: device(self.headers).map(str::to_owned),
+            ..PasswordChoice::new(change, password, self.address)
+        };
+        match self.service.choose_password(choice).await {
+            Ok(login) => stepped(Ok(login), PageError::Expired),
+            Err(AccountFailed::Refused(refused)) => stepped(Err(refused), PageError::Expired),
+            Err(why) => Stepped::Again(new_password::of_account(&why)),
+        }
+    }
 }
 
 /// What came of a login; `wrong` is what was sent.
@@ -57,6 +81,7 @@ pub(crate) fn stepped(login: Result<Login, Refused>, wrong: PageError) -> Steppe
     match login {
         Ok(Login::Granted(granted, _)) => Stepped::Granted(granted),
         Ok(Login::CodeNeeded(challenge)) => Stepped::CodeNeeded(challenge),
+        Ok(Login::PasswordChangeNeeded(change)) => Stepped::PasswordChangeNeeded(change),
         Ok(Login::Recognized(_)) => Stepped::Again(PageError::Unavailable),
         Err(refused) => Stepped::Again(of_refused(&refused, wrong)),
     }
@@ -85,6 +110,7 @@ pub(crate) fn of_refused(refused: &Refused, wrong: PageError) -> PageError {
         Refused::Delayed { retry_after } | Refused::Crowded { retry_after } => {
             PageError::TooMany { wait_s: seconds(*retry_after) }
         }
+        Refused::PasswordOver => PageError::PasswordOver,
         Refused::UserFull => PageError::Full,
         Refused::Busy { .. }
         | Refused::NodeFull

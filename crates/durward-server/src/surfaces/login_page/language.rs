@@ -94,6 +94,16 @@ texts! {
     new_password_length [Length];
     new_password_breached [];
     new_password_submit [];
+    forgot_link [];
+    forgot_heading [];
+    forgot_lead [];
+    forgot_submit [];
+    link_sent_heading [];
+    link_sent_lead [];
+    reset_lead [];
+    reset_submit [];
+    password_changed_heading [];
+    password_changed_lead [];
     consent_heading [];
     consent_lead [Client];
     consent_scopes [];
@@ -113,6 +123,7 @@ texts! {
     failed_unknown_client [];
     failed_bad_redirect [];
     failed_expired [];
+    failed_link [];
     failed_cookies [];
     failed_not_signed_in [];
     failed_denied [];
@@ -130,6 +141,8 @@ texts! {
     error_too_short [Length];
     error_breached [];
     error_unchanged [];
+    error_not_taken [];
+    error_password_over [];
     error_differ [];
     error_expired [];
     error_full [];

@@ -105,6 +105,11 @@ impl LoginPages {
         }
     }
 
+    /// The language that a reader likes best, of those that there are.
+    pub(crate) fn language(&self, accept_language: Option<&str>) -> &str {
+        self.languages.choose(accept_language).map_or("en", |language| language.tag.as_str())
+    }
+
     /// A page as HTML, and the language it is in.
     fn html(&self, page: &Page, accept_language: Option<&str>) -> Option<(String, &str)> {
         let language = self.languages.choose(accept_language)?;

@@ -2,6 +2,8 @@
 
 use hyper::StatusCode;
 
+use crate::base::settings::IdentitySettings;
+
 /// A page, and where its form goes.
 ///
 /// Forms are sent with `POST` to `action`, as `application/x-www-form-urlencoded`, with the field `csrf` and those of the step.
@@ -25,6 +27,8 @@ pub struct Page {
     /// What an authenticator is asked, where a passkey would do: the options for `navigator.credentials`, as JSON. A button of its own sends
     /// what it says as the field `passkey`, where the browser has scripts.
     pub passkey: Option<String>,
+    /// Where the link leads for those who forgot their password, on the page that asks for it: a path of this server.
+    pub forgot: Option<String>,
     /// What is shown.
     pub step: Step,
 }
@@ -42,6 +46,7 @@ impl Page {
             redirect_uri: None,
             detail: None,
             passkey: None,
+            forgot: None,
             step,
         }
     }
@@ -75,6 +80,19 @@ pub enum Step {
         /// What the new one must be.
         rules: NewPasswordRules,
     },
+    /// `username`, of whoever forgot their password.
+    ForgotPassword,
+    /// No form: a link was sent, or not; the page is the same.
+    LinkSent,
+    /// `new_password`, `new_password_again`, and `code` where that is needed: by a link, without the old password.
+    ResetPassword {
+        /// What the new one must be.
+        rules: NewPasswordRules,
+        /// Whether the user has a second step.
+        needs_code: bool,
+    },
+    /// No form: the password was changed by a link.
+    PasswordChanged,
     /// `consent`, which is `yes` or `no`.
     Consent {
         /// The name of the application.
@@ -118,6 +136,16 @@ pub struct NewPasswordRules {
     pub refuses_breached: bool,
 }
 
+impl NewPasswordRules {
+    /// As users of this server must keep them.
+    pub(crate) fn of(settings: &IdentitySettings) -> NewPasswordRules {
+        NewPasswordRules {
+            length_min: settings.password_length_min,
+            refuses_breached: settings.breached_passwords_path.is_some(),
+        }
+    }
+}
+
 /// What was wrong with a form, which the user can mend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageError {
@@ -145,6 +173,10 @@ pub enum PageError {
     Breached,
     /// The new password is the old one.
     Unchanged,
+    /// The directory does not take the new password.
+    NotTaken,
+    /// The password must be changed, which is not possible here.
+    PasswordOver,
     /// The new password was not repeated.
     Differ,
     /// The form was too old: `csrf` is not taken any more.
@@ -162,11 +194,14 @@ impl PageError {
             PageError::Password => Some("password"),
             PageError::Code => Some("code"),
             PageError::PasskeyName => Some("name"),
-            PageError::TooShort { .. } | PageError::Breached | PageError::Unchanged => Some("new_password"),
+            PageError::TooShort { .. } | PageError::Breached | PageError::Unchanged | PageError::NotTaken => {
+                Some("new_password")
+            }
             PageError::Differ => Some("new_password_again"),
             PageError::Passkey
             | PageError::SecondStepNeeded
             | PageError::TooMany { .. }
+            | PageError::PasswordOver
             | PageError::Expired
             | PageError::Full
             | PageError::Unavailable => None,
@@ -186,6 +221,8 @@ impl PageError {
             | PageError::TooShort { .. }
             | PageError::Breached
             | PageError::Unchanged
+            | PageError::NotTaken
+            | PageError::PasswordOver
             | PageError::Differ
             | PageError::Expired
             | PageError::Full => StatusCode::OK,
@@ -204,6 +241,8 @@ pub enum Failure {
     BadRedirect,
     /// The login is too old, or was finished already; 400.
     Expired,
+    /// The link to choose a password is over, was used, or is none; 400.
+    LinkOver,
     /// The browser sent no cookie; 400.
     Cookies,
     /// Nobody is signed in here; 401.
@@ -225,6 +264,7 @@ impl Failure {
             | Failure::UnknownClient
             | Failure::BadRedirect
             | Failure::Expired
+            | Failure::LinkOver
             | Failure::Cookies => StatusCode::BAD_REQUEST,
             Failure::NotSignedIn => StatusCode::UNAUTHORIZED,
             Failure::Denied => StatusCode::FORBIDDEN,

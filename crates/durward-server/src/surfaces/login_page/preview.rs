@@ -59,6 +59,7 @@ fn samples() -> Vec<(&'static str, Page)> {
     vec![
         ("password", page(Step::Password)),
         ("password-or-passkey", with_passkey(page(Step::Password))),
+        ("password-forgot", Page { forgot: Some("#".to_owned()), ..page(Step::Password) }),
         ("password-wrong", wrong(PageError::Password, known(Step::Password))),
         ("password-too-many", wrong(PageError::TooMany { wait_s: 240 }, known(Step::Password))),
         ("second-step", known(Step::SecondStep)),
@@ -72,10 +73,15 @@ fn samples() -> Vec<(&'static str, Page)> {
             "new-password-wrong",
             wrong(PageError::TooShort { length_min: 8 }, known(Step::NewPassword { rules })),
         ),
+        ("forgot-password", page(Step::ForgotPassword)),
+        ("link-sent", page(Step::LinkSent)),
+        ("reset-password", known(Step::ResetPassword { rules, needs_code: true })),
+        ("password-changed", page(Step::PasswordChanged)),
         ("consent", known(Step::Consent { client: client.clone(), scopes, resources })),
         ("sign-out", known(Step::SignOut)),
         ("signed-out", page(Step::SignedOut { back })),
         ("failed-unknown-client", failed(Failure::UnknownClient)),
+        ("failed-link", failed(Failure::LinkOver)),
         ("failed-expired", failed(Failure::Expired)),
     ]
 }

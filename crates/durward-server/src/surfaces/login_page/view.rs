@@ -74,6 +74,8 @@ struct FormView<'v> {
     /// Nothing where a passkey is all that is asked for.
     submit: Option<Line<'v>>,
     passkey: Option<PasskeyView<'v>>,
+    /// For those who forgot their password.
+    forgot: Option<(Line<'v>, &'v str)>,
 }
 
 /// A button that asks an authenticator.
@@ -164,6 +166,10 @@ impl<'p> Shown<'p> {
             | Step::Passkeys { .. }
             | Step::PasskeysChanged
             | Step::NewPassword { .. }
+            | Step::ForgotPassword
+            | Step::LinkSent
+            | Step::ResetPassword { .. }
+            | Step::PasswordChanged
             | Step::SignOut
             | Step::SignedOut { .. }
             | Step::Failed { .. } => page.client.as_deref().unwrap_or_default(),
@@ -174,7 +180,7 @@ impl<'p> Shown<'p> {
         }
         let length = match (&page.step, page.error) {
             (_, Some(PageError::TooShort { length_min })) => length_min,
-            (Step::NewPassword { rules }, _) => rules.length_min,
+            (Step::NewPassword { rules } | Step::ResetPassword { rules, .. }, _) => rules.length_min,
             _ => 0,
         };
         let mut until = String::new();
@@ -244,6 +250,14 @@ impl<'v> Maker<'v> {
             }
             Step::PasskeysChanged => said.passkeys_changed().render(),
             Step::NewPassword { rules } => said.new_password(*rules).render(),
+            Step::ForgotPassword => said.forgot_password().render(),
+            Step::LinkSent => {
+                said.message(&said.texts.link_sent_heading, &said.texts.link_sent_lead).render()
+            }
+            Step::ResetPassword { rules, needs_code } => said.reset_password(*rules, *needs_code).render(),
+            Step::PasswordChanged => {
+                said.message(&said.texts.password_changed_heading, &said.texts.password_changed_lead).render()
+            }
             Step::Consent { scopes, resources, .. } => {
                 let scopes: Vec<Cow<'_, str>> = scopes.iter().map(|scope| self::shown(scope)).collect();
                 let resources: Vec<Cow<'_, str>> = resources.iter().map(|name| self::shown(name)).collect();
@@ -310,6 +324,8 @@ impl<'p> Said<'p> {
             PageError::TooShort { .. } => &texts.error_too_short,
             PageError::Breached => &texts.error_breached,
             PageError::Unchanged => &texts.error_unchanged,
+            PageError::NotTaken => &texts.error_not_taken,
+            PageError::PasswordOver => &texts.error_password_over,
             PageError::Differ => &texts.error_differ,
             PageError::Expired => &texts.error_expired,
             PageError::Full => &texts.error_full,
@@ -378,6 +394,7 @@ impl<'p> Said<'p> {
             fields,
             submit: submit.map(|text| self.line(text)),
             passkey: self.passkey(&self.texts.passkey_use),
+            forgot: None,
         }
     }
 
@@ -449,20 +466,50 @@ impl<'p> Said<'p> {
         username.is_wrong = self.page.error == Some(PageError::Password);
         let password = self.field("password", &texts.password, "password", "current-password");
         let fields = vec![username, password];
-        self.form(&texts.password_heading, self.lead_to_client(), fields, Some(&texts.password_submit))
+        let submit = Some(&texts.password_submit);
+        let form = self.form(&texts.password_heading, self.lead_to_client(), fields, submit);
+        let forgot = self.page.forgot.as_deref().map(|place| (self.line(&texts.forgot_link), place));
+        FormView { forgot, ..form }
+    }
+
+    fn forgot_password(&self) -> FormView<'p> {
+        let texts = self.texts;
+        let mut username = self.field("username", &texts.username, "text", "username");
+        username.value = self.page.username.as_deref();
+        let lead = Some(self.line(&texts.forgot_lead));
+        self.form(&texts.forgot_heading, lead, vec![username], Some(&texts.forgot_submit))
+    }
+
+    fn code(&self) -> Field<'p> {
+        let mut code = self.field("code", &self.texts.code, "text", "one-time-code");
+        code.hint = Some(self.line(&self.texts.code_hint));
+        code.described_by.push("code-hint");
+        code
     }
 
     fn second_step(&self) -> FormView<'p> {
         let texts = self.texts;
-        let mut code = self.field("code", &texts.code, "text", "one-time-code");
-        code.hint = Some(self.line(&texts.code_hint));
-        code.described_by.push("code-hint");
         let lead = Some(self.line(&texts.code_lead));
-        let form = self.form(&texts.code_heading, lead, vec![code], Some(&texts.code_submit));
+        let form = self.form(&texts.code_heading, lead, vec![self.code()], Some(&texts.code_submit));
         FormView { account: self.account(), ..form }
     }
 
     fn new_password(&self, rules: NewPasswordRules) -> FormView<'p> {
+        self.choose_password(rules, &self.texts.new_password_lead, None, &self.texts.new_password_submit)
+    }
+
+    fn reset_password(&self, rules: NewPasswordRules, needs_code: bool) -> FormView<'p> {
+        let code = needs_code.then(|| self.code());
+        self.choose_password(rules, &self.texts.reset_lead, code, &self.texts.reset_submit)
+    }
+
+    fn choose_password(
+        &self,
+        rules: NewPasswordRules,
+        lead: &'p Text,
+        code: Option<Field<'p>>,
+        submit: &'p Text,
+    ) -> FormView<'p> {
         let texts = self.texts;
         let field = |name, label| self.field(name, label, "password", "new-password");
         let mut password = field("new_password", &texts.new_password);
@@ -477,8 +524,8 @@ impl<'p> Said<'p> {
         if !said.is_empty() {
             password.described_by.push("rules");
         }
-        let (lead, fields) = (Some(self.line(&texts.new_password_lead)), vec![password, again]);
-        let form = self.form(&texts.new_password_heading, lead, fields, Some(&texts.new_password_submit));
+        let (lead, fields) = (Some(self.line(lead)), [password, again].into_iter().chain(code).collect());
+        let form = self.form(&texts.new_password_heading, lead, fields, Some(submit));
         FormView { account: self.account(), rules: said, ..form }
     }
 
@@ -515,6 +562,18 @@ impl<'p> Said<'p> {
         FormView { account: self.account(), ..form }
     }
 
+    fn message(&self, heading: &'p Text, lead: &'p Text) -> MessageView<'p> {
+        let heading = self.line(heading);
+        MessageView {
+            frame: self.frame(&heading),
+            heading,
+            lead: self.line(lead),
+            detail: None,
+            reference: None,
+            back: None,
+        }
+    }
+
     fn signed_out(&self, back: Option<&'p str>) -> MessageView<'p> {
         let texts = self.texts;
         let heading = self.line(&texts.signed_out_heading);
@@ -537,6 +596,7 @@ impl<'p> Said<'p> {
             Failure::UnknownClient => &texts.failed_unknown_client,
             Failure::BadRedirect => &texts.failed_bad_redirect,
             Failure::Expired => &texts.failed_expired,
+            Failure::LinkOver => &texts.failed_link,
             Failure::Cookies => &texts.failed_cookies,
             Failure::NotSignedIn => &texts.failed_not_signed_in,
             Failure::Denied => &texts.failed_denied,

@@ -13,8 +13,8 @@ use super::{ACCOUNT, BrowserRequest, cookies, passkey};
 use crate::access::issued::authorization::FORMS_S;
 use crate::access::issued::subject;
 use crate::surfaces::http::Answer;
-use crate::surfaces::login_forms::steps::{of_failed, of_refused};
 use crate::surfaces::http::cookies::{device, is_of_other_site};
+use crate::surfaces::login_forms::steps::{of_failed, of_refused};
 use crate::surfaces::login_page::{Failure, Page, PageError, PasskeyLine, Step};
 
 /// The purpose of the seal.

@@ -27,6 +27,8 @@ pub(super) enum Stage {
     Password,
     /// The code of a second step, for a login whose password was right.
     Code(String),
+    /// Another password, for a login that is complete but for that.
+    NewPassword(String),
     /// The code of a second step, for a session that is there.
     StepUp,
     Consent,
@@ -107,6 +109,7 @@ pub(super) fn page(
         Stage::Password => Step::Password,
         Stage::Code(_) | Stage::StepUp if passkey.as_ref().is_some_and(|it| !it.has_code) => Step::Passkey,
         Stage::Code(_) | Stage::StepUp => Step::SecondStep,
+        Stage::NewPassword(_) => Step::NewPassword { rules: request.surface.rules },
         Stage::Consent => {
             let client = name.clone().unwrap_or_else(|| asked.client.clone());
             Step::Consent { client, scopes: asked.scopes.clone(), resources: asked.resources.clone() }
@@ -124,6 +127,7 @@ pub(super) fn page(
         redirect_uri: Some(asked.redirect_uri.clone()),
         detail: None,
         passkey: options,
+        forgot: request.surface.reset.place(),
     });
     interaction.binding.keep(&mut answer, &request.surface.cookies);
     answer
@@ -139,6 +143,10 @@ pub(super) async fn answer(request: &BrowserRequest<'_>) -> Answer {
         }
         Stage::Password => password(request, interaction).await,
         Stage::Code(challenge) => code(request, interaction, &challenge).await,
+        Stage::NewPassword(change) => {
+            let stepped = sender(request).new_password(&change, &request.parameters).await;
+            logged_in(request, interaction, stepped).await
+        }
         Stage::StepUp => match session {
             Some(session) if is_same(request, &interaction, session).await => match credential {
                 Some(credential) => passkey::step_up(request, interaction, session, credential).await,
@@ -196,7 +204,17 @@ pub(super) async fn logged_in(
             interaction.stage = Stage::Code(challenge);
             page(request, &interaction, None)
         }
-        Stepped::Again(error) => page(request, &interaction, Some(error)),
+        Stepped::PasswordChangeNeeded(change) => {
+            interaction.stage = Stage::NewPassword(change);
+            page(request, &interaction, None)
+        }
+        Stepped::Again(error) => {
+            // What was to be changed was changed elsewhere, or is over: from the beginning.
+            if error == PageError::Expired && matches!(interaction.stage, Stage::NewPassword(_)) {
+                interaction.stage = Stage::Password;
+            }
+            page(request, &interaction, Some(error))
+        }
     }
 }
 

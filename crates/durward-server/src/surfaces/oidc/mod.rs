@@ -8,7 +8,8 @@
 //! ```
 //!
 //! What a browser is in the middle of is sealed into the form that it sends back ([`interaction`]); its session is a cookie. No node
-//! keeps anything of a login that is not finished. [`account`] is where users look after their passkeys. [`userinfo`] says who a token is about, [`logout`] ends a session, and
+//! keeps anything of a login that is not finished. [`account`] is where users look after their passkeys; a password that was forgotten is
+//! chosen by a link ([`reset`]). [`userinfo`] says who a token is about, [`logout`] ends a session, and
 //! [`backchannel`] tells applications of sessions that have ended. Codes are exchanged at the token endpoint, in `surfaces/oauth`.
 
 mod account;
@@ -19,6 +20,7 @@ mod interaction;
 mod logout;
 mod passkey;
 mod redirect;
+mod reset;
 mod userinfo;
 
 use std::net::IpAddr;
@@ -38,10 +40,11 @@ use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Form, text_of};
 use crate::surfaces::login_forms::{cookies, pages};
-use crate::surfaces::login_page::{LoginPages, Page};
+use crate::surfaces::login_page::{LoginPages, NewPasswordRules, Page};
 use backchannel::Backchannel;
 use cookies::CookieNames;
 use pages::Message;
+use reset::Reset;
 
 /// Most bytes of a body: an interaction that is sealed fits, and the fields beside it.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -57,6 +60,8 @@ const ACCOUNT: &str = "/oauth2/account/passkeys";
 pub(crate) enum Ask {
     Authorize,
     Interaction,
+    /// A link for those who forgot their password.
+    Reset,
     UserInfo,
     Logout,
     Account,
@@ -68,6 +73,9 @@ pub(crate) struct Surface {
     service: Service,
     bodies: Arc<Bodies>,
     pages: LoginPages,
+    /// What new passwords must be, for the pages that ask for one.
+    rules: NewPasswordRules,
+    reset: Reset,
     cookies: CookieNames,
     clock: Clock,
 }
@@ -99,11 +107,14 @@ impl Surface {
         let Some(issued) = issued else { return Ok(None) };
         let Some(service) = issued.service.clone() else { return Ok(None) };
         Backchannel::new(settings, issued, &service, clock)?.start();
+        let reset = Reset::new(settings, &service)?;
         Ok(Some(Surface {
             issued: Arc::clone(issued),
             service,
             bodies: Arc::clone(bodies),
             pages,
+            rules: NewPasswordRules::of(&settings.identity),
+            reset,
             cookies: CookieNames::new(settings.identity.cookie_secure),
             clock: Arc::clone(clock),
         }))
@@ -150,6 +161,7 @@ impl Surface {
         match ask {
             Ask::Authorize => authorize::answer(&request).await,
             Ask::Interaction => interaction::answer(&request).await,
+            Ask::Reset => reset::answer(&request).await,
             Ask::Logout => logout::answer(&request).await,
             Ask::Account => account::answer(&request).await,
             Ask::UserInfo => {

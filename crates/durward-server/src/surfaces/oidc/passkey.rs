@@ -23,7 +23,7 @@ pub(super) fn begin(request: &BrowserRequest<'_>, interaction: &Interaction) -> 
             let user = subject::read(interaction.user.as_deref()?)?;
             request.service.begin_passkey_step_up_of(&user)
         }
-        Stage::Consent => return None,
+        Stage::NewPassword(_) | Stage::Consent => return None,
     };
     // Without randomness there is no button, and the form is there.
     begun.ok().flatten()

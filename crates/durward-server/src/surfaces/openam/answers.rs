@@ -104,6 +104,8 @@ impl From<Refused> for Refusal {
         let retry_after = refused.retry_after();
         let refusal = match &refused {
             Refused::Wrong => Refusal::new(StatusCode::UNAUTHORIZED, "Authentication Failed"),
+            // As OpenAM says it of an account that its data store does not let in.
+            Refused::PasswordOver => Refusal::new(StatusCode::UNAUTHORIZED, refused.to_string()),
             Refused::UnknownRealm => Refusal::new(StatusCode::BAD_REQUEST, "Invalid realm"),
             Refused::UserFull => Refusal::new(
                 StatusCode::UNAUTHORIZED,

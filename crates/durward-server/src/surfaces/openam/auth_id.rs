@@ -35,6 +35,20 @@ pub(super) struct Claims {
     /// Whose password was right, for the step after that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) challenge: Option<String>,
+    /// The login whose password must be changed, for the step after that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) password_change: Option<String>,
+}
+
+/// What a login under way has come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// Nothing yet.
+    Begun,
+    /// A code is wanted.
+    Challenged(String),
+    /// Another password is wanted.
+    MustChange(String),
 }
 
 /// Why one is not taken.
@@ -68,7 +82,7 @@ impl AuthIds {
     pub(super) fn make(
         &self,
         realm: &str,
-        challenge: Option<String>,
+        progress: Progress,
         now: Moment,
         lifetime: Duration,
     ) -> Option<String> {
@@ -76,7 +90,12 @@ impl AuthIds {
         getrandom::fill(&mut random).ok()?;
         let otk = URL_SAFE_NO_PAD.encode(random);
         let exp = now.plus(lifetime).ms().div_ceil(1000);
-        let claims = Claims { otk, realm: realm.to_owned(), exp, challenge };
+        let (challenge, password_change) = match progress {
+            Progress::Begun => (None, None),
+            Progress::Challenged(challenge) => (Some(challenge), None),
+            Progress::MustChange(change) => (None, Some(change)),
+        };
+        let claims = Claims { otk, realm: realm.to_owned(), exp, challenge, password_change };
         let claims = URL_SAFE_NO_PAD.encode(serde_json::to_vec(&claims).ok()?);
         let said = format!("{}.{claims}", URL_SAFE_NO_PAD.encode(HEADER));
         let tag = URL_SAFE_NO_PAD.encode(self.mac(&said)?.finalize().into_bytes());
@@ -163,20 +182,20 @@ mod tests {
     #[test]
     fn an_auth_id_is_taken_once_and_in_its_time() {
         let ids = AuthIds::new([1; 32]);
-        let text = ids.make("/sales", Some("anna".to_owned()), at(0), LIFE).unwrap();
+        let text = ids.make("/sales", Progress::Challenged("anna".to_owned()), at(0), LIFE).unwrap();
         let claims = ids.take(&text, at(119_000)).unwrap();
         assert_eq!((claims.realm.as_str(), claims.challenge.as_deref()), ("/sales", Some("anna")));
         assert_eq!(ids.take(&text, at(1)), Err(Fault::Over), "used");
         ids.give_back(&claims);
         assert!(ids.take(&text, at(1)).is_ok());
-        let late = ids.make("/", None, at(0), LIFE).unwrap();
+        let late = ids.make("/", Progress::Begun, at(0), LIFE).unwrap();
         assert_eq!(ids.take(&late, at(121_000)), Err(Fault::Over));
     }
 
     #[test]
     fn an_auth_id_that_was_changed_or_is_unsigned_is_refused() {
         let ids = AuthIds::new([1; 32]);
-        let text = ids.make("/", None, at(0), LIFE).unwrap();
+        let text = ids.make("/", Progress::Begun, at(0), LIFE).unwrap();
         assert_eq!(AuthIds::new([2; 32]).take(&text, at(1)), Err(Fault::Signature));
         for place in 0..text.len() {
             let mut other = text.clone().into_bytes();

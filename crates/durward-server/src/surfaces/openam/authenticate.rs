@@ -1,5 +1,7 @@
 //! `POST json/{realm}/authenticate`: a login in one step with headers, or in several with callbacks.
 
+use std::time::Duration;
+
 use durward_session::identity::session::{Properties, Purpose, Refusal as TokenRefusal};
 use durward_session::{Failed, Granted, Login, LoginRequest, Refused, Wanted};
 use hyper::body::{Bytes, Incoming};
@@ -9,8 +11,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::answers::{Refusal, json, never_kept, of_version, with_token, without_cookie};
-use super::auth_id::{Claims, Fault};
+use super::auth_id::{Claims, Fault, Progress};
 use super::callbacks::{AuthenticationCallbacks, Step, filled};
+use super::password_change;
 use super::version::Flavour;
 use super::{Call, empty, encoded_words, goto, text_of};
 use crate::base::settings::OpenamSettings;
@@ -19,6 +22,9 @@ use crate::surfaces::http::cookies;
 
 const USERNAME: &str = "x-openam-username";
 const PASSWORD: &str = "x-openam-password";
+
+/// How long somebody may think about a new password: as long as what was sealed for it is good.
+const NEW_PASSWORD_TIME: Duration = Duration::from_secs(600);
 
 /// What a login came to.
 enum Outcome {
@@ -96,7 +102,7 @@ async fn authenticated(call: &Call<'_>, realm: &str, body: Incoming) -> Result<O
         None if body.is_some() => Err(failed()),
         None => match header_credentials(&call.head.headers)? {
             [Some(user), Some(password)] => log_in(call, realm, &user, &password).await,
-            _ => ask(call, realm, Step::Credentials, None),
+            _ => ask(call, realm, Step::Credentials, Progress::Begun),
         },
     }
 }
@@ -214,9 +220,12 @@ fn not_filled(why: &str) -> Refusal {
     Refusal::new(StatusCode::BAD_REQUEST, why)
 }
 
-fn ask(call: &Call<'_>, realm: &str, step: Step, challenge: Option<String>) -> Result<Outcome, Refusal> {
-    let lifetime = call.service.settings().challenge_lifetime;
-    let auth_id = call.auth_ids.make(realm, challenge, call.service.now(), lifetime);
+fn ask(call: &Call<'_>, realm: &str, step: Step, progress: Progress) -> Result<Outcome, Refusal> {
+    let lifetime = match step {
+        Step::Credentials | Step::Code => call.service.settings().challenge_lifetime,
+        Step::NewPassword => NEW_PASSWORD_TIME,
+    };
+    let auth_id = call.auth_ids.make(realm, progress, call.service.now(), lifetime);
     let auth_id = auth_id.ok_or_else(|| Refusal::unavailable("There is no randomness"))?;
     Ok(Outcome::Asks { step, auth_id })
 }
@@ -239,6 +248,10 @@ async fn go_on(call: &Call<'_>, auth_id: &Value, callbacks: Option<&Value>) -> R
 
 async fn stepped(call: &Call<'_>, claims: &Claims, callbacks: Option<&Value>) -> Result<Outcome, Refusal> {
     let callbacks = callbacks.ok_or_else(failed)?;
+    if let Some(change) = &claims.password_change {
+        let login = password_change::choose(call, change, callbacks).await?;
+        return recognized(call, outcome(call, &claims.realm, login)?).await;
+    }
     let Some(challenge) = &claims.challenge else {
         let [user, password] = credentials(callbacks)?;
         return log_in(call, &claims.realm, user, password).await;
@@ -247,7 +260,12 @@ async fn stepped(call: &Call<'_>, claims: &Claims, callbacks: Option<&Value>) ->
     let (service, device) = (call.service, cookies::device(&call.head.headers));
     let login =
         service.answer_challenge_on(device, challenge, code.trim(), call.client, Properties::new()).await;
-    match outcome(call, &claims.realm, login)? {
+    recognized(call, outcome(call, &claims.realm, login)?).await
+}
+
+/// What came of a later step, for a client that may want no session.
+async fn recognized(call: &Call<'_>, outcome: Outcome) -> Result<Outcome, Refusal> {
+    match outcome {
         // Only to know who it is: what was granted for that ends at once.
         Outcome::Token(granted) if wants_no_session(call) => {
             call.service.logout(&granted.token, Some(call.client)).await?;
@@ -276,7 +294,10 @@ fn outcome(call: &Call<'_>, realm: &str, login: Result<Login, Refused>) -> Resul
     match login? {
         Login::Granted(granted, _) => Ok(Outcome::Token(granted)),
         Login::Recognized(account) => Ok(Outcome::NoSession { realm: account.realm }),
-        Login::CodeNeeded(challenge) => ask(call, realm, Step::Code, Some(challenge)),
+        Login::CodeNeeded(challenge) => ask(call, realm, Step::Code, Progress::Challenged(challenge)),
+        Login::PasswordChangeNeeded(change) => {
+            ask(call, realm, Step::NewPassword, Progress::MustChange(change))
+        }
     }
 }
 

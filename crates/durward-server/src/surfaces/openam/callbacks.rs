@@ -3,11 +3,13 @@
 use serde::Serialize;
 use serde_json::Value;
 
-/// Who and with which password, as OpenAM's data store module asks; or the code of a second step.
+/// Who and with which password, as OpenAM's data store module asks; the code of a second step; or another password, as its LDAP module asks
+/// for one that must be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Credentials,
     Code,
+    NewPassword,
 }
 
 /// The callbacks that a client is to fill in.
@@ -44,6 +46,9 @@ const CREDENTIALS: &[Callback<'static>] =
 
 const CODE: &[Callback<'static>] = &[callback(PASSWORD, "Enter your verification code:", "IDToken1")];
 
+const NEW_PASSWORD: &[Callback<'static>] =
+    &[callback(PASSWORD, "New Password", "IDToken1"), callback(PASSWORD, "Confirm Password", "IDToken2")];
+
 const fn callback(kind: &'static str, prompt: &'static str, input: &'static str) -> Callback<'static> {
     let output = [Field { name: "prompt", value: prompt }];
     Callback { kind, output, input: [Field { name: input, value: "" }] }
@@ -55,6 +60,7 @@ impl<'a> AuthenticationCallbacks<'a> {
         let (stage, header, info_text, asked): (_, _, &[&str], _) = match step {
             Step::Credentials => ("DataStore1", "Sign in to OpenAM", &["", ""], CREDENTIALS),
             Step::Code => ("OATH1", "Verification code", &[""], CODE),
+            Step::NewPassword => ("LDAP2", "Change Password", &["", ""], NEW_PASSWORD),
         };
         let mut callbacks = asked.to_vec();
         for callback in callbacks.iter_mut().filter(|callback| callback.kind == NAME) {
@@ -73,6 +79,7 @@ pub(super) fn filled(step: Step, callbacks: &Value) -> Result<Vec<&str>, &'stati
     let asked = match step {
         Step::Credentials => CREDENTIALS,
         Step::Code => CODE,
+        Step::NewPassword => NEW_PASSWORD,
     };
     let given = callbacks.as_array().filter(|given| given.len() == asked.len());
     let given = given.ok_or("Incorrect number of callbacks found in JSON response")?;

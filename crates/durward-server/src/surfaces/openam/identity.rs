@@ -82,7 +82,9 @@ impl From<TokenRefusal> for Fault {
 impl From<Refused> for Fault {
     fn from(refused: Refused) -> Fault {
         match &refused {
-            Refused::Wrong | Refused::UnknownRealm | Refused::UserFull => Fault::credentials(),
+            Refused::Wrong | Refused::PasswordOver | Refused::UnknownRealm | Refused::UserFull => {
+                Fault::credentials()
+            }
             Refused::Delayed { .. } | Refused::Crowded { .. } => {
                 Fault::general(StatusCode::TOO_MANY_REQUESTS, refused.to_string())
             }
@@ -140,8 +142,10 @@ async fn authenticate(call: &Call<'_>, parameters: &Query) -> Result<Said, Fault
     let realm = realm_of(parameters.get("uri").unwrap_or_default());
     match call.service.login(LoginRequest::new(&realm, user, password, call.client)).await? {
         Login::Granted(granted, _) => Ok(Said::Token(granted.token)),
-        // There is no second step here.
-        Login::CodeNeeded(_) | Login::Recognized(_) => Err(Fault::credentials()),
+        // There is no second step here, and no other password.
+        Login::CodeNeeded(_) | Login::PasswordChangeNeeded(_) | Login::Recognized(_) => {
+            Err(Fault::credentials())
+        }
     }
 }
 

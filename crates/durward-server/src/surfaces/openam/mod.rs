@@ -17,6 +17,7 @@ mod goto;
 mod identity;
 mod information;
 mod notifications;
+mod password_change;
 mod policies;
 mod profile;
 mod query;
@@ -51,7 +52,7 @@ use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::cookies::{Cookies, is_of_other_site};
 use crate::surfaces::http::{self, Answer};
 use crate::surfaces::login_forms::cookies::CookieNames;
-use crate::surfaces::login_page::LoginPages;
+use crate::surfaces::login_page::{LoginPages, NewPasswordRules};
 use answers::Refusal;
 use auth_id::AuthIds;
 use notifications::Notifications;
@@ -133,6 +134,8 @@ pub(crate) struct Surface {
     sessions: OnceLock<Sessions>,
     bodies: Arc<Bodies>,
     pages: LoginPages,
+    /// Of new passwords.
+    rules: NewPasswordRules,
     /// What ties forms to a browser. OpenAM's own cookie is named by the settings.
     cookies: CookieNames,
     point: DecisionPoint,
@@ -186,6 +189,7 @@ impl Surface {
             sessions: OnceLock::new(),
             bodies: Arc::clone(parts.bodies),
             pages: parts.pages.clone(),
+            rules: NewPasswordRules::of(&settings.identity),
             cookies: CookieNames::new(settings.openam.cookie_secure),
             point: DecisionPoint {
                 policies: Arc::clone(parts.policies),

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!   goto ---> is there a session, of the realm? ---> back to `goto`, or to `openam.success_url`
-//!               | no                               ^
-//!               v                                  | the cookie of OpenAM
-//!             password ---> code of a second step -+
+//!               | no                                                     ^
+//!               v                                                        | the cookie of OpenAM
+//!             password ---> code of a second step, another password -----+
 //! ```
 
 use base64::Engine as _;
@@ -59,6 +59,8 @@ struct Wanted {
 enum Stage {
     Password,
     Code(String),
+    /// Another password, for a login that waits for it.
+    NewPassword(String),
 }
 
 /// What a browser is in the middle of, sealed into the form.
@@ -209,6 +211,7 @@ fn form(browser: &BrowserCall<'_>, sign_in: &SignIn, error: Option<PageError>) -
     let step = match sign_in.stage {
         Stage::Password => Step::Password,
         Stage::Code(_) => Step::SecondStep,
+        Stage::NewPassword(_) => Step::NewPassword { rules: browser.call.surface.rules },
     };
     let Wanted { goto, on_fail, .. } = &sign_in.wanted;
     let leads_to = [goto, on_fail].into_iter().flatten().find(|address| origin(address).is_some());
@@ -234,6 +237,7 @@ async fn submitted(browser: &BrowserCall<'_>) -> Answer {
             stepped
         }
         Stage::Code(challenge) => sender(browser).code(challenge, field("code")).await,
+        Stage::NewPassword(change) => sender(browser).new_password(change, &browser.parameters).await,
     };
     went_on(browser, sign_in, stepped).await
 }
@@ -304,6 +308,14 @@ async fn went_on(browser: &BrowserCall<'_>, mut sign_in: SignIn, stepped: Steppe
         Stepped::CodeNeeded(challenge) => {
             sign_in.stage = Stage::Code(challenge);
             form(browser, &sign_in, None)
+        }
+        Stepped::PasswordChangeNeeded(change) => {
+            sign_in.stage = Stage::NewPassword(change);
+            form(browser, &sign_in, None)
+        }
+        Stepped::Again(PageError::Expired) => {
+            sign_in.stage = Stage::Password;
+            form(browser, &sign_in, Some(PageError::Expired))
         }
         Stepped::Again(error @ (PageError::Password | PageError::Code)) => match &sign_in.wanted.on_fail {
             Some(address) => redirect::to(address, &[]),

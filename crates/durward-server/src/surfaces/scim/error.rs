@@ -59,7 +59,10 @@ impl From<AccountFailed> for ScimError {
         match why {
             AccountFailed::NoUser => ScimError::new(StatusCode::NOT_FOUND, detail),
             AccountFailed::Exists => ScimError::taken(detail),
-            AccountFailed::Name(_) | AccountFailed::Password(_) => ScimError::bad("invalidValue", detail),
+            AccountFailed::Name(_)
+            | AccountFailed::Password(_)
+            | AccountFailed::Unchanged
+            | AccountFailed::NotTaken(_) => ScimError::bad("invalidValue", detail),
             AccountFailed::Failed(Failed::Forbidden | Failed::SecondStepNeeded | Failed::Token(_)) => {
                 ScimError::new(StatusCode::FORBIDDEN, detail)
             }
@@ -76,6 +79,7 @@ impl From<AccountFailed> for ScimError {
             | AccountFailed::CodeNeeded
             | AccountFailed::NoPasskey
             | AccountFailed::Passkey(_)
+            | AccountFailed::LinkOver
             | AccountFailed::NoEnrolment => ScimError::new(StatusCode::CONFLICT, detail),
         }
     }

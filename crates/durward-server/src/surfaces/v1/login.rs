@@ -100,6 +100,7 @@ pub(super) fn told(request: &ApiRequest<'_>, login: Result<Login, Refused>, sets
         Ok(Login::CodeNeeded(challenge)) => {
             Ok(json(StatusCode::ACCEPTED, &Challenge { challenge: &challenge }))
         }
+        Ok(Login::PasswordChangeNeeded(change)) => Ok(super::password_change::needed(request, &change)),
         Ok(Login::Recognized(_)) => Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "no session")),
         Err(why) => Err(refused(&why)),
     }

@@ -10,6 +10,8 @@ mod object;
 mod openapi;
 mod own;
 mod passkeys;
+mod password_change;
+mod reset;
 mod sessions;
 mod users;
 
@@ -27,8 +29,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use self::object::Object;
-use crate::base::settings::IdentitySettings;
 use crate::base::settings::words::{BODY, in_our_words};
+use crate::base::settings::{IdentitySettings, ResetSettings};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::cookies::{self, Cookies, is_of_other_site};
 use crate::surfaces::http::problem::Problem;
@@ -42,6 +44,8 @@ const BODY_BYTES_MAX: usize = 16 * 1024;
 pub(crate) enum Act {
     Login,
     Code,
+    /// Another password in the place of one that must be changed.
+    ChoosePassword,
     Validate,
     Session,
     Sessions,
@@ -57,6 +61,8 @@ pub(crate) enum Act {
     Users,
     /// One user, by the name in the path.
     User,
+    /// A link by which one user chooses a password.
+    UserReset,
     OwnPassword,
     OwnSecondStep,
     SecondStepEnrol,
@@ -81,6 +87,7 @@ struct ApiRequest<'a> {
     call: &'a Call,
     service: &'a Service,
     cookie: &'a Cookie,
+    passwords: &'a Passwords,
     headers: &'a HeaderMap,
     method: &'a Method,
     uri: &'a Uri,
@@ -96,7 +103,16 @@ pub(crate) struct Surface {
     /// Empty where there are no users.
     service: Option<Service>,
     cookie: Cookie,
+    passwords: Passwords,
     bodies: Arc<Bodies>,
+}
+
+/// What the settings say of new passwords.
+struct Passwords {
+    length_min: usize,
+    refuses_breached: bool,
+    /// Links by which users choose them.
+    links: ResetSettings,
 }
 
 /// The cookie that a login may set.
@@ -113,7 +129,12 @@ impl Surface {
         bodies: &Arc<Bodies>,
     ) -> Surface {
         let cookie = Cookie { name: settings.cookie_name.clone(), is_secure: settings.cookie_secure };
-        Surface { service: service.cloned(), cookie, bodies: Arc::clone(bodies) }
+        let passwords = Passwords {
+            length_min: settings.password_length_min,
+            refuses_breached: settings.breached_passwords_path.is_some(),
+            links: settings.reset.clone(),
+        };
+        Surface { service: service.cloned(), cookie, passwords, bodies: Arc::clone(bodies) }
     }
 
     /// Answers one request.
@@ -144,11 +165,12 @@ impl Surface {
         }
         let (method, uri) = (&head.method, &head.uri);
         let changes = !matches!(*method, Method::GET | Method::HEAD);
-        let (cookie, headers) = (&self.cookie, &head.headers);
-        let request = ApiRequest { call, service, cookie, headers, method, uri, changes, body };
+        let (cookie, passwords, headers) = (&self.cookie, &self.passwords, &head.headers);
+        let request = ApiRequest { call, service, cookie, passwords, headers, method, uri, changes, body };
         match act {
             Act::Login => login::login(&request).await,
             Act::Code => login::code(&request).await,
+            Act::ChoosePassword => password_change::choose(&request).await,
             Act::Validate => sessions::validate(&request).await,
             Act::Session => sessions::session(&request).await,
             Act::Sessions => sessions::own(&request).await,
@@ -165,6 +187,7 @@ impl Surface {
             Act::User if *request.method == Method::PATCH => users::change(&request).await,
             Act::User if *request.method == Method::DELETE => users::remove(&request).await,
             Act::User => users::read(&request).await,
+            Act::UserReset => reset::link(&request).await,
             Act::OwnPassword => own::password(&request).await,
             Act::OwnSecondStep => own::second_step(&request).await,
             Act::SecondStepEnrol => own::enrol(&request).await,
@@ -352,6 +375,7 @@ fn user(realm: &str, name: &str) -> Result<User, Problem> {
 fn refused(refused: &Refused) -> Problem {
     let status = match refused {
         Refused::Wrong => StatusCode::UNAUTHORIZED,
+        Refused::PasswordOver => StatusCode::FORBIDDEN,
         Refused::UnknownRealm => StatusCode::BAD_REQUEST,
         Refused::Delayed { .. } | Refused::Crowded { .. } => StatusCode::TOO_MANY_REQUESTS,
         Refused::UserFull => StatusCode::CONFLICT,

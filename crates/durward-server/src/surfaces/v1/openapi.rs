@@ -43,6 +43,8 @@ const NO_ADMINISTRATOR: (&str, &str) = (
     "the session is no administrator's; or a cookie was shown, and the call is not known to be its user's doing",
 );
 
+const PASSWORD_OVER: (&str, &str) =
+    ("403", "the password is right and must be changed, which is not possible here");
 const NO_USER: (&str, &str) = ("404", "there is no such user");
 const NOT_KEPT: (&str, &str) = ("409", "the realm's users are in a directory that is not changed here");
 const HAS_STEP: (&str, &str) = ("409", "the user has a second step already, or is kept elsewhere");
@@ -67,7 +69,15 @@ const OPERATIONS: &[Operation] = &[
         shown: Shown::No,
         body: Some(("Login", Needed::Yes)),
         answers: &["Granted"],
-        others: &[("202", "the password was right; a code is wanted: see `Challenge`"), USER_FULL, TOO_MANY],
+        others: &[
+            (
+                "202",
+                "the password was right; a code is wanted (`Challenge`), or another password (`PasswordChange`)",
+            ),
+            PASSWORD_OVER,
+            USER_FULL,
+            TOO_MANY,
+        ],
     },
     Operation {
         id: "answerCode",
@@ -77,7 +87,22 @@ const OPERATIONS: &[Operation] = &[
         shown: Shown::No,
         body: Some(("Code", Needed::Yes)),
         answers: &["Granted"],
-        others: &[USER_FULL, TOO_MANY],
+        others: &[
+            ("202", "the code was right; another password is wanted: see `PasswordChange`"),
+            PASSWORD_OVER,
+            USER_FULL,
+            TOO_MANY,
+        ],
+    },
+    Operation {
+        id: "choosePassword",
+        path: "/v1/login/password",
+        method: "post",
+        what: "Finish a login whose password must be changed; all sessions of the user from before end",
+        shown: Shown::No,
+        body: Some(("ChoosePassword", Needed::Yes)),
+        answers: &["Granted"],
+        others: &[PASSWORD_OVER, NO_USER, USER_FULL, TOO_MANY],
     },
     Operation {
         id: "beginPasskeyLogin",
@@ -320,6 +345,21 @@ const OPERATIONS: &[Operation] = &[
         others: &[BAD_PARAMETER, NO_ADMINISTRATOR, NO_USER, NOT_KEPT],
     },
     Operation {
+        id: "makeResetLink",
+        path: "/v1/users/{user}/reset",
+        method: "post",
+        what: "A link by which the user chooses a password, good once, for the administrator to hand over",
+        shown: Shown::Yes,
+        body: None,
+        answers: &["ResetLink"],
+        others: &[
+            BAD_PARAMETER,
+            NO_ADMINISTRATOR,
+            ("404", "there is no such user, or none who may log in; or there are no links here"),
+            NOT_KEPT,
+        ],
+    },
+    Operation {
         id: "changeOwnPassword",
         path: "/v1/users/me/password",
         method: "post",
@@ -484,7 +524,9 @@ fn parameters(operation: &Operation) -> Vec<Value> {
     };
     let realm = parameter("realm", "query", "string", "the realm; `/` where it is left out");
     match operation.path {
-        "/v1/users/{user}" => vec![parameter("user", "path", "string", "the user's name"), realm],
+        "/v1/users/{user}" | "/v1/users/{user}/reset" => {
+            vec![parameter("user", "path", "string", "the user's name"), realm]
+        }
         "/v1/users" if operation.method == "get" => vec![
             realm,
             parameter(
@@ -515,7 +557,8 @@ fn answers(operation: &Operation) -> Value {
     answers.insert(status.to_owned(), json!({ "description": what, "content": content(schema) }));
     for (status, what) in usual(operation).iter().chain(operation.others) {
         let body = match *status {
-            "202" => content(reference("Challenge")),
+            "202" if operation.id == "answerCode" => content(reference("PasswordChange")),
+            "202" => content(json!({ "oneOf": [reference("Challenge"), reference("PasswordChange")] })),
             _ => json!({ "application/problem+json": { "schema": reference("Problem") } }),
         };
         // Refused before anything looks at what is asked for.
@@ -591,6 +634,14 @@ fn schemas() -> Value {
             ("challenge", t()), ("code", t()), ("cookie?", yes_or_no.clone()), ("device?", t()),
         ]),
         "Challenge": object(&[("challenge", t())]),
+        "PasswordChange": object(&[
+            ("password_change", t()),
+            ("rules", object(&[("length_min", number.clone()), ("refuses_breached", yes_or_no.clone())])),
+        ]),
+        "ChoosePassword": object(&[
+            ("password_change", t()), ("new_password", t()), ("cookie?", yes_or_no.clone()), ("device?", t()),
+        ]),
+        "ResetLink": object(&[("link", t()), ("until", t())]),
         "Granted": object(&[
             ("token", t()), ("session", t()), ("user", t()), ("realm", t()), ("level", number.clone()),
             ("ends", time.clone()), ("idle_s", number.clone()), ("groups?", texts.clone()),
@@ -611,18 +662,19 @@ fn schemas() -> Value {
         "Revoke": object(&[("user?", t()), ("realm?", t()), ("session?", t()), ("everybody?", yes_or_no.clone())]),
         "User": object(&[
             ("user", t()), ("realm", t()), ("disabled", yes_or_no.clone()), ("has_password", yes_or_no.clone()),
-            ("second_step", yes_or_no.clone()), ("passkeys?", number.clone()), ("groups", texts.clone()),
-            ("attributes", attributes.clone()),
+            ("second_step", yes_or_no.clone()), ("passkeys?", number.clone()),
+            ("must_change_password", yes_or_no.clone()), ("groups", texts.clone()), ("attributes", attributes.clone()),
         ]),
         "Users": object(&[
             ("users", json!({ "type": "array", "items": reference("User") })), ("next?", t()),
         ]),
         "NewUser": object(&[
             ("user", t()), ("realm?", t()), ("password?", t()), ("disabled?", yes_or_no.clone()),
-            ("groups?", texts.clone()), ("attributes?", attributes),
+            ("must_change_password?", yes_or_no.clone()), ("groups?", texts.clone()), ("attributes?", attributes),
         ]),
         "UserChanges": object(&[
-            ("user?", t()), ("password?", t()), ("disabled?", yes_or_no.clone()), ("groups?", texts.clone()),
+            ("user?", t()), ("password?", t()), ("disabled?", yes_or_no.clone()),
+            ("must_change_password?", yes_or_no.clone()), ("groups?", texts.clone()),
             ("add_groups?", texts.clone()), ("remove_groups?", texts.clone()),
             ("attributes?", json!({
                 "type": "object", "additionalProperties": { "type": ["array", "null"], "items": text },

@@ -41,6 +41,7 @@ struct UserView<'u> {
     /// How many there are.
     #[serde(skip_serializing_if = "is_zero")]
     passkeys: usize,
+    must_change_password: bool,
     groups: &'u [String],
     attributes: &'u BTreeMap<String, Vec<String>>,
 }
@@ -54,6 +55,7 @@ impl<'u> From<&'u Account> for UserView<'u> {
             has_password: account.password.is_some(),
             second_step: account.second_step.is_some(),
             passkeys: account.passkeys.len(),
+            must_change_password: account.must_change_password,
             groups: &account.groups,
             attributes: &account.attributes,
         }
@@ -84,6 +86,8 @@ struct NewUser {
     #[serde(default)]
     disabled: bool,
     #[serde(default)]
+    must_change_password: bool,
+    #[serde(default)]
     groups: Vec<String>,
     #[serde(default)]
     attributes: BTreeMap<String, Vec<String>>,
@@ -97,6 +101,8 @@ struct UserChanges {
     user: Option<String>,
     password: Option<String>,
     disabled: Option<bool>,
+    /// Whether they must choose another password when they log in next.
+    must_change_password: Option<bool>,
     /// Instead of all groups that there were.
     groups: Option<Vec<String>>,
     add_groups: Vec<String>,
@@ -138,13 +144,14 @@ fn of_cursor(text: &str) -> Result<String, Problem> {
 
 pub(super) async fn create(request: &ApiRequest<'_>) -> Answered {
     no_parameters(request)?;
-    let NewUser { user: name, realm, password, disabled, groups, attributes } = request.read()?;
+    let NewUser { user: name, realm, password, disabled, must_change_password, groups, attributes } =
+        request.read()?;
     let by = administrator(request).await?;
     let whose = user(&realm, &name)?;
     check_names("group", groups.iter())?;
     check_names("attribute", attributes.keys())?;
     let groups = once_each(groups);
-    let account = Account { disabled, groups, attributes, ..Account::new(&whose) };
+    let account = Account { disabled, must_change_password, groups, attributes, ..Account::new(&whose) };
     let added = request.service.accounts().add(&by, account, password.as_deref(), |_| false).await;
     let account = added.map_err(|why| of_account(&why))?;
     let mut answer = json(StatusCode::CREATED, &UserView::from(&account));
@@ -198,6 +205,7 @@ impl UserChanges {
             account.subject.clone_from(name);
         }
         account.disabled = self.disabled.unwrap_or(account.disabled);
+        account.must_change_password = self.must_change_password.unwrap_or(account.must_change_password);
         let groups = self.groups.clone().unwrap_or_else(|| std::mem::take(&mut account.groups));
         let groups = groups.into_iter().chain(self.add_groups.iter().cloned());
         account.groups = once_each(groups.filter(|group| !self.remove_groups.contains(group)));
@@ -222,8 +230,14 @@ pub(super) async fn remove(request: &ApiRequest<'_>) -> Answered {
 
 /// The user of the path, and of the realm in the query.
 fn named(request: &ApiRequest<'_>) -> Result<User, Problem> {
+    named_before(request, "")
+}
+
+/// The same, where something follows the name in the path.
+pub(super) fn named_before(request: &ApiRequest<'_>, end: &str) -> Result<User, Problem> {
     let query = query(request, &["realm"])?;
-    let name = request.uri.path().strip_prefix(PATH).unwrap_or_default();
+    let name =
+        request.uri.path().strip_prefix(PATH).and_then(|name| name.strip_suffix(end)).unwrap_or_default();
     let name = decoded(name.as_bytes(), Stray::Refused).and_then(|bytes| String::from_utf8(bytes).ok());
     let name = name.ok_or_else(|| bad("the name in the path is not encoded as paths are"))?;
     user(query.given("realm").unwrap_or("/"), &name)
@@ -278,6 +292,7 @@ pub(super) fn of_account(why: &AccountFailed) -> Problem {
         AccountFailed::Contended => return Problem::unavailable(why.to_string()),
         AccountFailed::NoUser => StatusCode::NOT_FOUND,
         AccountFailed::NotKept
+        | AccountFailed::LinkOver
         | AccountFailed::Exists
         | AccountFailed::HasSecondStep
         | AccountFailed::NoSecondStep => StatusCode::CONFLICT,
@@ -285,6 +300,8 @@ pub(super) fn of_account(why: &AccountFailed) -> Problem {
         AccountFailed::Name(_)
         | AccountFailed::Password(_)
         | AccountFailed::Passkey(_)
+        | AccountFailed::Unchanged
+        | AccountFailed::NotTaken(_)
         | AccountFailed::NoEnrolment => StatusCode::BAD_REQUEST,
     };
     Problem::new(status, why.to_string())

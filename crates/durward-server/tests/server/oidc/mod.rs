@@ -7,4 +7,7 @@ mod logout;
 #[cfg(feature = "ldap")]
 mod outside;
 mod passkeys;
+mod password_change;
+mod reset;
 pub(crate) mod world;
+mod world;

@@ -6,6 +6,7 @@ mod browser;
 mod hostile;
 mod notifications;
 mod observed;
+mod password_change;
 mod policies;
 mod profile;
 mod recorded;
