@@ -20,6 +20,8 @@ mod verifying;
 pub use binding::{Binding, says_bound};
 pub use key::{Algorithm, SigningKey};
 pub use keys::{SIGNING_KEYS_MAX, SigningKeys};
-pub use proof::{PROOF_AGE_MAX, PROOF_ALGORITHMS, PROOF_LENGTH_MAX, Proof, ProofExpected, ProofRefusal, is_thumbprint};
+pub use proof::{
+    PROOF_AGE_MAX, PROOF_ALGORITHMS, PROOF_LENGTH_MAX, Proof, ProofExpected, ProofRefusal, is_thumbprint,
+};
 pub use token::{Claims, Expected, JWT_LENGTH_MAX, JwtRefusal, Request, TokenKind};
 pub use verifying::VerifyingKeys;

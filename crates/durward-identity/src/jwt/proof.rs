@@ -91,9 +91,13 @@ impl ProofRefusal {
         match self {
             ProofRefusal::Malformed => "it is no proof, or a claim of it is missing or wrong",
             ProofRefusal::Kind => "its typ is not dpop+jwt",
-            ProofRefusal::Algorithm => "its algorithm is not one of those in dpop_signing_alg_values_supported",
+            ProofRefusal::Algorithm => {
+                "its algorithm is not one of those in dpop_signing_alg_values_supported"
+            }
             ProofRefusal::Key => "its jwk is no public key that can verify it",
-            ProofRefusal::PrivateKey => "its jwk holds a private key: make another one, this one is known now",
+            ProofRefusal::PrivateKey => {
+                "its jwk holds a private key: make another one, this one is known now"
+            }
             ProofRefusal::Signature => "its signature is not by its jwk",
             ProofRefusal::Method => "its htm is not the method of the request",
             ProofRefusal::Address => "its htu is not the address of the request: compare the issuer",

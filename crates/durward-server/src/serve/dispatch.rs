@@ -157,6 +157,8 @@ async fn dispatch(
         let mut answer = options(route.methods);
         if route.endpoint == Endpoint::Oidc(oidc::Ask::UserInfo) {
             oidc::allow_pages(answer.headers_mut());
+        } else if route.endpoint == Endpoint::Oauth(oauth::Ask::Token) {
+            oauth::allow_pages(answer.headers_mut());
         }
         return whole(answer);
     }

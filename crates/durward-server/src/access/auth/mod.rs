@@ -364,9 +364,7 @@ mod tests {
             path: "/pdp".into(),
         };
         for scheme in ["DPoP t.t.t", "dpop t.t.t "] {
-            assert!(
-                read(&[("authorization", scheme), ("dpop", "p.p.p")]) == Presented::Dpop(shown.clone())
-            );
+            assert!(read(&[("authorization", scheme), ("dpop", "p.p.p")]) == Presented::Dpop(shown.clone()));
         }
         assert!(
             read(&[("authorization", "Bearer t.t.t"), ("dpop", "p.p.p")])

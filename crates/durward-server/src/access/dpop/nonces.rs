@@ -40,8 +40,7 @@ impl Nonces {
     pub(super) fn gave(&self, nonce: &str, now: Moment) -> bool {
         self.made_s(nonce).is_some_and(|made_s| {
             let now_s = now.ms() / 1000;
-            made_s.saturating_add(NONCE_S) > now_s
-                && made_s <= now_s.saturating_add(CLOCK_SKEW_MAX.as_secs())
+            made_s.saturating_add(NONCE_S) > now_s && made_s <= now_s.saturating_add(CLOCK_SKEW_MAX.as_secs())
         })
     }
 

@@ -16,7 +16,7 @@ use durward_pdp::{Decision, Request, Response, ResultOf, Value};
 use jiff::Timestamp;
 use smol_str::{SmolStr, format_smolstr};
 
-use super::{fence, NotTaken, SessionUser, Shown, Subject, Subjects};
+use super::{NotTaken, SessionUser, Shown, Subject, Subjects, fence};
 use crate::access::issued::Good;
 
 /// What begins with this, only durward says.

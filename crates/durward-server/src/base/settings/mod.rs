@@ -34,11 +34,11 @@ use serde::{Deserialize, Serialize};
 pub(crate) use auth::is_tenant;
 pub use auth::{AuthSettings, Guarded, UserSettings};
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
+pub use dpop::{BoundSubjects, ClientDpop};
 pub use durward_sources::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, JwtSettings, LdapDepth, LdapSourceSettings, SourceSettings,
 };
-pub use dpop::{BoundSubjects, ClientDpop};
 pub use environment::Overrides;
 pub use identity::{
     AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, SubjectsAssertedBy, WithoutStore,

@@ -94,8 +94,7 @@ impl Surface {
     }
 
     async fn answered(&self, ask: Ask, request: hyper::Request<Incoming>) -> Answered {
-        let presented =
-            Presented::from_request(request.method(), request.uri().path(), request.headers());
+        let presented = Presented::from_request(request.method(), request.uri().path(), request.headers());
         let by = self.administrator(presented).await?;
         let (head, body) = request.into_parts();
         let limit = (self.settings.body_bytes_max, "identity.scim.body_bytes_max");
