@@ -3,6 +3,7 @@
 
 mod hash_memory;
 mod jwt;
+mod proof;
 mod sessions;
 mod shared_users;
 mod support;

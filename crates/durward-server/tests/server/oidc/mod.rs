@@ -6,4 +6,4 @@ mod hostile;
 mod logout;
 #[cfg(feature = "ldap")]
 mod outside;
-mod world;
+pub(crate) mod world;
