@@ -79,7 +79,9 @@ impl World {
             account.attributes.insert("mail".to_owned(), vec![format!("{name}@example.org")]);
             users.put(account).unwrap();
         }
-        let mut settings = settings(&directory, &format!("{SETTINGS}{more}"));
+        let usual: Vec<&str> =
+            SETTINGS.lines().filter(|line| !more.contains(name_of_setting(line))).collect();
+        let mut settings = settings(&directory, &format!("{}\n{more}", usual.join("\n")));
         settings.identity.users = Some(directory.path("users"));
         drop(users);
         let server = TestServer::start_at(directory, settings, clock(), |_| {}).unwrap();
@@ -153,6 +155,10 @@ impl World {
         assert_eq!(reply.status, 200, "{}", reply.text());
         reply.json()["access_token"].as_str().unwrap().to_owned()
     }
+}
+
+fn name_of_setting(line: &str) -> &str {
+    line.split_once(" = ").unwrap().0
 }
 
 /// One subject with these attributes.
