@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use durward_identity::Moment;
-use durward_identity::jwt::{Algorithm, Expected, SigningKey, SigningKeys};
+use durward_identity::jwt::{Algorithm, Expected, Proof, ProofExpected, SigningKey, SigningKeys, says_bound};
 use durward_jwt::{Base64Url, JwkSet, Jws, JwsAlgorithm, PublicKey};
 
 fn keys() -> &'static SigningKeys {
@@ -34,5 +34,9 @@ pub(crate) fn run(bytes: &[u8]) {
     }
     let expected = Expected { issuer: "https://id.example", audience: "https://api.example" };
     assert!(keys().verify(Moment::default(), token, expected).is_err());
-    let _ = SigningKey::read(token);
+    let _ = (SigningKey::read(token), says_bound(token));
+    if let Ok(proof) = Proof::read(token) {
+        let expected = ProofExpected { method: "POST", addresses: &[], token: None, now: Moment::default() };
+        assert!(proof.check(&expected).is_err());
+    }
 }

@@ -102,6 +102,17 @@ impl<'t> Jws<'t> {
         &self.header_json
     }
 
+    /// The members of the header. Anybody may have written them: a key among them is worth what vouches for it elsewhere.
+    ///
+    /// # Errors
+    /// [`JwsRefusal::Malformed`]: two members of one name, at any depth.
+    pub fn header(&self) -> Result<Map<String, Value>, JwsRefusal> {
+        match json::read(&self.header_json) {
+            Ok(Value::Object(members)) => Ok(members),
+            Ok(_) | Err(_) => Err(JwsRefusal::Malformed),
+        }
+    }
+
     /// The payload of a token that nobody verified: to be shown, not to be believed.
     pub fn untrusted_payload(&self) -> &[u8] {
         &self.payload

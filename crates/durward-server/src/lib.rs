@@ -26,16 +26,16 @@ pub use base::Clock;
 pub use base::log::{LineWriter, LogError, LogHandle, start_log, start_log_on};
 pub use base::settings::{
     AskedIn, AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
-    AttributeSourceSettings, AuditSyncs, AuthSettings, BeyondMax, BundleSettings, ClientGrant, ConfigError,
-    CookieSameSite, DecisionLogSettings, ForwardedBy, Guarded, IdentitySettings, JwtSettings, LdapDepth,
-    LdapFollow, LdapMemberIs, LdapSourceSettings, LdapUserSettings, LimitSettings, ListenSettings,
-    ListenSurface, LogFormat, LogLevel, LogSettings, NatsStoreSettings, Network, NetworkParseError,
-    OauthClientSettings, OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings,
-    OpcuaResourceSettings, OpcuaSettings, OpenamApplicationSettings, OpenamSettings, Overrides,
-    PagesSettings, PasskeysSettings, PolicySettings, PolicySource, Redaction, RemoteBundleSettings,
-    RemoteMode, RsocketSettings, SaplSettings, SchemaSettings, ScimSettings, SecondStepAt, ServerSettings,
-    SessionMode, Settings, SourceSettings, SubjectsAssertedBy, TlsSettings, TokenAlgorithm, UserSettings,
-    WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
+    AttributeSourceSettings, AuditSyncs, AuthSettings, BeyondMax, BoundSubjects, BundleSettings, ClientDpop,
+    ClientGrant, ConfigError, CookieSameSite, DecisionLogSettings, ForwardedBy, Guarded, IdentitySettings,
+    JwtSettings, LdapDepth, LdapFollow, LdapMemberIs, LdapSourceSettings, LdapUserSettings, LimitSettings,
+    ListenSettings, ListenSurface, LogFormat, LogLevel, LogSettings, NatsStoreSettings, Network,
+    NetworkParseError, OauthClientSettings, OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings,
+    OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings, OpenamApplicationSettings, OpenamSettings,
+    Overrides, PagesSettings, PasskeysSettings, PolicySettings, PolicySource, Redaction,
+    RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SchemaSettings, ScimSettings,
+    SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, SubjectsAssertedBy, TlsSettings,
+    TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;

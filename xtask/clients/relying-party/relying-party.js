@@ -67,8 +67,13 @@ class Application {
     return oidc.buildAuthorizationUrl(this.config, await this.begin(more))
   }
 
-  tokens(back) {
-    return oidc.authorizationCodeGrant(this.config, back.address, this.checks)
+  tokens(back, DPoP) {
+    return oidc.authorizationCodeGrant(this.config, back.address, this.checks, undefined, DPoP && { DPoP })
+  }
+
+  /** A key that tokens are bound to. */
+  async key(algorithm) {
+    return oidc.getDPoPHandle(this.config, await oidc.randomDPoPKeyPair(algorithm))
   }
 }
 
@@ -80,6 +85,17 @@ async function refused(act, error) {
     throw thrown
   }
   throw new Error(`not refused with ${error}`)
+}
+
+/** As a service refuses a token. */
+async function challenged(act, error) {
+  try {
+    await act()
+  } catch (thrown) {
+    if (JSON.stringify(thrown.cause)?.includes(`"${error}"`)) return
+    throw thrown
+  }
+  throw new Error(`not challenged with ${error}`)
 }
 
 const cases = {
@@ -158,6 +174,27 @@ const cases = {
     assert(second.auth_time >= first.auth_time && second.sid !== first.sid, JSON.stringify([first, second]))
   },
 
+  async 'tokens that are bound to a key are good with that key alone'({ app, shop, user }) {
+    const [own, other] = [await app.key('ES256'), await app.key('PS256')]
+    const back = await user.go(await app.address({ dpop_jkt: await own.calculateThumbprint() }))
+    await refused(() => app.tokens(back, other), 'invalid_grant')
+    const tokens = await app.tokens(back, own)
+    assert(tokens.token_type === 'dpop', JSON.stringify(tokens))
+    const known = (how) => oidc.fetchUserInfo(app.config, tokens.access_token, 'anna', how)
+    assert((await known({ DPoP: own })).sub === 'anna' && (await known({ DPoP: own })).sub === 'anna')
+    await challenged(() => known({ DPoP: other }), 'invalid_dpop_proof')
+    await challenged(() => known(), 'invalid_token')
+    const refresh = (DPoP) => oidc.refreshTokenGrant(app.config, tokens.refresh_token, undefined, DPoP && { DPoP })
+    await refused(() => refresh(other), 'invalid_grant')
+    await refused(() => refresh(), 'invalid_grant')
+    assert((await refresh(own)).token_type === 'dpop')
+    // A client with a secret, which pushes its request with a proof.
+    const [pushes, thief] = [await shop.key('ES512'), await shop.key('RS256')]
+    const pushed = await user.go(await oidc.buildAuthorizationUrlWithPAR(shop.config, await shop.begin(), { DPoP: pushes }))
+    await refused(() => shop.tokens(pushed, thief), 'invalid_grant')
+    assert((await shop.tokens(pushed, pushes)).token_type === 'dpop')
+  },
+
   async 'after signing out nothing is left, in any application'({ app, shop, user }) {
     const [here, there] = [await app.tokens(await user.go(await app.address())), await shop.tokens(await user.go(await shop.address()))]
     const asked = await user.go(oidc.buildEndSessionUrl(shop.config, { post_logout_redirect_uri: shop.callback }))
@@ -191,7 +228,7 @@ function prepare(issuer, callback) {
   const client = (id, more) => `[[oauth.clients]]\nid = '${id}'\ngrants = ['authorization-code', 'refresh-token']
 redirect_uris = ['${callback}${id}']\npost_logout_redirect_uris = ['${callback}${id}']\nscopes = ['openid', 'profile']\n${more}\n`
   const settings = `server.listen = '${new URL(issuer).host}'\npolicies.path = 'policies'\n[identity]\nusers = 'users'\ncookie_secure = false
-[oauth]\nissuer = '${issuer}'\ndata = 'oauth'\n${client('app', 'public = true')}${client('shop', `secret = '${digest}'`)}\
+[oauth]\nissuer = '${issuer}'\ndata = 'oauth'\ndpop_nonces_required = true\n${client('app', 'public = true')}${client('shop', `secret = '${digest}'`)}\
 ${client('asks', "public = true\nconsent = true\nname = 'The Register'")}`
   writeFileSync(join(folder, 'durward.toml'), settings)
   chmodSync(join(folder, 'durward.toml'), 0o600)

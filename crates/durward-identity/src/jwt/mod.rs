@@ -6,13 +6,22 @@
 //!
 //! Signatures are made by `ring`; they are verified, and keys are read, by `durward-jwt`, as everywhere. What is here is what these tokens
 //! demand beyond: a key with a name, `at+jwt`, an issuer, an audience, times.
+//!
+//! A token may be bound to a key of whoever it was given to ([`Binding`]): they show with each request that they have it ([`Proof`]).
 
+mod binding;
 mod key;
 mod keys;
+mod proof;
+mod proof_address;
 mod token;
 mod verifying;
 
+pub use binding::{Binding, says_bound};
 pub use key::{Algorithm, SigningKey};
 pub use keys::{SIGNING_KEYS_MAX, SigningKeys};
+pub use proof::{
+    PROOF_AGE_MAX, PROOF_ALGORITHMS, PROOF_LENGTH_MAX, Proof, ProofExpected, ProofRefusal, is_thumbprint,
+};
 pub use token::{Claims, Expected, JWT_LENGTH_MAX, JwtRefusal, Request, TokenKind};
 pub use verifying::VerifyingKeys;

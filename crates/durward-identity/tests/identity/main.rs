@@ -6,6 +6,7 @@ mod authenticator;
 mod hash_memory;
 mod jwt;
 mod passkeys;
+mod proof;
 mod sessions;
 mod shared_users;
 mod support;

@@ -157,6 +157,8 @@ async fn dispatch(
         let mut answer = options(route.methods);
         if route.endpoint == Endpoint::Oidc(oidc::Ask::UserInfo) {
             oidc::allow_pages(answer.headers_mut());
+        } else if route.endpoint == Endpoint::Oauth(oauth::Ask::Token) {
+            oauth::allow_pages(answer.headers_mut());
         }
         return whole(answer);
     }
@@ -180,15 +182,19 @@ async fn dispatch(
         },
         Endpoint::Live => health::live(),
         Endpoint::Ready => http.health.ready(),
-        Endpoint::Metrics => metrics(http, request.headers()).await,
+        Endpoint::Metrics => {
+            let presented =
+                Presented::from_request(request.method(), request.uri().path(), request.headers());
+            metrics(http, presented, request.headers()).await
+        }
     })
 }
 
 /// `/metrics`, for callers that `[auth]` accepts where it guards them.
-async fn metrics(http: &Http, headers: &HeaderMap) -> Answer {
+async fn metrics(http: &Http, presented: Presented, headers: &HeaderMap) -> Answer {
     if let Some(guard) = &http.metrics_guard {
         let form = form_of_problems(text_of(headers, &header::ACCEPT), Form::Json);
-        match guard.verify(Presented::from_headers(headers)).await {
+        match guard.verify(presented).await {
             Ok(_) => {}
             Err(Denied::Wrong) => return Problem::unauthorized(guard.ways()).into_answer(form),
             Err(Denied::Busy) => {

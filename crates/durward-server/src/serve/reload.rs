@@ -130,7 +130,8 @@ impl TakingUp {
     fn take_up(&mut self, settings: &Settings) -> Result<Outcome, ConfigError> {
         let next = at_once(&self.started, settings);
         next.check()?;
-        let verifier = self.authenticator.prepare(&next.auth)?;
+        let callers = AuthSettings { addresses: next.addresses(), ..next.auth.clone() };
+        let verifier = self.authenticator.prepare(&callers)?;
         let has_other_clients = next.oauth.clients != self.in_force.oauth.clients;
         let oauth = self.http.oauth.as_ref().filter(|_| has_other_clients);
         let clients = oauth.map(|oauth| oauth.prepare(&next.oauth.clients)).transpose()?;

@@ -429,7 +429,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         path: "/oauth2/token",
-        methods: POST,
+        methods: &["POST", "OPTIONS"],
         who: WHO_IS_CLIENT,
         what: "issues a token, for the client itself or for a session's user",
         endpoint: Endpoint::Oauth(oauth::Ask::Token),

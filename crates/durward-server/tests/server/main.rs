@@ -21,6 +21,7 @@ mod crowds;
 mod decider;
 mod devices;
 mod dialects;
+mod dpop;
 mod fence;
 mod guards;
 mod half_closed;

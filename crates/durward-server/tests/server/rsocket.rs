@@ -150,7 +150,7 @@ impl<S: Read + Write> Client<S> {
         assert_eq!(self.next(), Some(Frame::Error { stream, code: code as u32, message }));
     }
 
-    fn expect_refusal(&mut self, message: &str) {
+    pub(crate) fn expect_refusal(&mut self, message: &str) {
         self.expect_error(0, ErrorCode::RejectedSetup, message);
         assert_eq!(self.next(), None);
     }

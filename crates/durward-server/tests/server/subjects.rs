@@ -7,6 +7,7 @@ use durward_session::identity::session::User;
 use durward_session::identity::user::{Account, Directory as Users, HashCosts, Password, StoredPassword};
 use serde_json::{Value, json};
 
+use crate::dpop::key::ProofKey;
 use crate::support::{Directory, Reply, TestServer, clock, settings};
 
 const CHEAP: HashCosts = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
@@ -78,7 +79,9 @@ impl World {
             account.attributes.insert("mail".to_owned(), vec![format!("{name}@example.org")]);
             users.put(account).unwrap();
         }
-        let mut settings = settings(&directory, &format!("{SETTINGS}{more}"));
+        let usual: Vec<&str> =
+            SETTINGS.lines().filter(|line| !more.contains(name_of_setting(line))).collect();
+        let mut settings = settings(&directory, &format!("{}\n{more}", usual.join("\n")));
         settings.identity.users = Some(directory.path("users"));
         drop(users);
         let server = TestServer::start_at(directory, settings, clock(), |_| {}).unwrap();
@@ -128,6 +131,15 @@ impl World {
 
     /// A JWT for a session's user, or for the client itself.
     fn jwt(&self, session: Option<&str>, audience: &str) -> String {
+        self.jwt_with(session, audience, &[])
+    }
+
+    /// The same, bound to a key.
+    fn bound(&self, session: &str) -> String {
+        self.jwt_with(Some(session), "orders", &[("DPoP", &ProofKey::new().proof())])
+    }
+
+    fn jwt_with(&self, session: Option<&str>, audience: &str, more: &[(&str, &str)]) -> String {
         let mut form = format!("client_id=shop&client_secret=s3cret&audience={audience}&grant_type=");
         match session {
             None => form.push_str("client_credentials"),
@@ -137,11 +149,16 @@ impl World {
                 form.push_str("&subject_token_type=urn:durward:params:oauth:token-type:session");
             }
         }
-        let headers = [("Content-Type", "application/x-www-form-urlencoded")];
+        let mut headers = vec![("Content-Type", "application/x-www-form-urlencoded")];
+        headers.extend(more);
         let reply = self.server.send("POST", "/oauth2/token", &headers, form.as_bytes());
         assert_eq!(reply.status, 200, "{}", reply.text());
         reply.json()["access_token"].as_str().unwrap().to_owned()
     }
+}
+
+fn name_of_setting(line: &str) -> &str {
+    line.split_once(" = ").unwrap().0
 }
 
 /// One subject with these attributes.
@@ -334,8 +351,13 @@ fn without_users_there_are_no_sessions_to_name() {
 
 /// `shop` gets tokens for `orders`, which may name subjects here, for the issuer, and for `else`, which may not.
 fn with_tokens(policy: &str, name: &str) -> World {
+    with_tokens_and(policy, name, "", "")
+}
+
+/// With other settings, of all and of `[oauth]`.
+fn with_tokens_and(policy: &str, name: &str, all: &str, oauth: &str) -> World {
     let more = format!(
-        "[oauth]\nissuer = 'https://id.example.org'\ndecision_audiences = ['orders']\n\
+        "{all}\n[oauth]\nissuer = 'https://id.example.org'\ndecision_audiences = ['orders']\n{oauth}\n\
          [[oauth.clients]]\nid = 'shop'\nsecret = '{SECRET}'\ngrants = ['client-credentials', 'token-exchange']\n\
          audiences = ['orders', 'else', 'https://id.example.org']\nscopes = ['read', 'write']\n"
     );
@@ -412,4 +434,77 @@ fn a_policy_asks_whose_a_token_is() {
     world.log_out(&anna);
     assert_eq!(ask(&anna), "DENY");
     assert_eq!(once(&world, json!({ "token": 7 })), "INDETERMINATE");
+}
+
+const STAFF: &str = "policy \"p\" permit \"staff\" in subject.groups;\n";
+
+/// Whoever asks for a decision cannot show the proof that was made for a request to them.
+#[test]
+fn a_jwt_that_is_bound_to_a_key_names_nobody() {
+    let world = with_tokens(&staff(), "staff.xml");
+    let anna = world.token("anna");
+    let decide = |jwt: &str| world.decisions(&one(&[(JWT, jwt)])).concat();
+    assert_eq!(decide(&world.jwt(Some(&anna), "orders")), "Permit");
+    assert_eq!(decide(&world.bound(&anna)), "Deny");
+    let world = with_tokens(STAFF, "staff.sapl");
+    let anna = world.token("anna");
+    assert_eq!(once(&world, json!({ "jwt": world.jwt(Some(&anna), "orders") })), "PERMIT");
+    assert_eq!(once(&world, json!({ "jwt": world.bound(&anna) })), "DENY");
+}
+
+#[test]
+fn it_names_its_user_where_callers_vouch_for_the_proof() {
+    let vouched = "bound_subjects = 'vouched'";
+    let world = with_tokens_and(&staff(), "staff.xml", "", vouched);
+    let (anna, berta) = (world.token("anna"), world.token("berta"));
+    let decide = |jwt: &str| world.decisions(&one(&[(JWT, jwt)])).concat();
+    let of_anna = world.bound(&anna);
+    assert_eq!((decide(&of_anna), decide(&world.bound(&berta))), ("Permit".to_owned(), "Deny".to_owned()));
+    world.log_out(&anna);
+    assert_eq!(decide(&of_anna), "Deny");
+    let world = with_tokens_and(STAFF, "staff.sapl", "", vouched);
+    let anna = world.token("anna");
+    assert_eq!(once(&world, json!({ "jwt": world.bound(&anna) })), "PERMIT");
+}
+
+#[test]
+fn a_caller_who_may_assert_nobody_vouches_for_nothing() {
+    let vouched = "bound_subjects = 'vouched'";
+    let marked = "identity.subjects_asserted_by = 'marked-users'\n";
+    let world = with_tokens_and(&staff(), "staff.xml", marked, vouched);
+    let anna = world.token("anna");
+    let reply = world.ask(&one(&[(JWT, &world.bound(&anna))]));
+    assert!(reply.status == 400 && reply.text().contains("oauth.bound_subjects"), "{}", reply.text());
+    assert_eq!(world.decisions(&one(&[(JWT, &world.jwt(Some(&anna), "orders"))])), ["Permit"]);
+    let world = with_tokens_and(STAFF, "staff.sapl", marked, vouched);
+    let anna = world.token("anna");
+    let bound = world.bound(&anna);
+    let ask = |path: &str, question: &Value| world.post(path, None, question);
+    let question = json!({ "subject": { "jwt": bound }, "action": "read", "resource": "records" });
+    for (path, question) in [
+        ("/api/pdp/decide-once", question.clone()),
+        ("/api/pdp/decide", question.clone()),
+        ("/api/pdp/multi-decide-all-once", json!({ "one": question })),
+    ] {
+        let reply = ask(path, &question);
+        assert!(
+            reply.status == 400 && reply.text().contains("oauth.bound_subjects"),
+            "{path}: {}",
+            reply.text()
+        );
+    }
+    assert_eq!(once(&world, json!({ "jwt": world.jwt(Some(&anna), "orders") })), "PERMIT");
+}
+
+/// A policy that finds a token somewhere in a question does not know who brought it.
+#[test]
+fn a_policy_that_finds_a_bound_jwt_finds_nobody() {
+    for condition in ["subject.token.<session.valid>", "(subject.token.<session.subject>) != undefined"] {
+        let policy = format!("policy \"p\" permit {condition};\n");
+        let world = with_tokens_and(&policy, "staff.sapl", "", "bound_subjects = 'vouched'");
+        let anna = world.token("anna");
+        let ask = |token: &str| once(&world, json!({ "token": token }));
+        assert_eq!(ask(&world.jwt(Some(&anna), "orders")), "PERMIT", "{condition}");
+        assert_ne!(ask(&world.bound(&anna)), "PERMIT", "{condition}");
+    }
 }

@@ -16,6 +16,7 @@ pub(super) struct Claims {
     pub(super) subject: String,
     pub(super) tenant: Option<String>,
     pub(super) expires: Option<SystemTime>,
+    pub(super) bound: Option<String>,
 }
 
 impl Tokens {

@@ -17,10 +17,12 @@ use arc_swap::ArcSwap;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use durward_sources::{Claims, NotBelieved, TokenIssuer};
+use hyper::Method;
 use hyper::header::{AUTHORIZATION, HeaderMap};
 use smol_str::SmolStr;
 use tokio::sync::watch;
 
+use crate::access::dpop;
 use crate::base::Clock;
 use crate::base::metrics::Metrics;
 use crate::base::settings::{AuthSettings, ConfigError};
@@ -37,8 +39,19 @@ pub(crate) enum Presented {
     Simple { name: String, password: String },
     /// A token or an API key.
     Bearer(String),
+    /// A token that is bound to a key, and a proof that whoever asks has that key.
+    Dpop(PresentedProof),
     /// Something that cannot be understood.
     Unknown,
+}
+
+/// A token with a proof (RFC 9449, 7.1), and the request that the proof must be made for.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct PresentedProof {
+    token: String,
+    proof: String,
+    method: Method,
+    path: String,
 }
 
 /// Who asks. Only an [`Authenticator`] makes one.
@@ -54,6 +67,8 @@ pub(crate) struct Identity {
     pub(crate) may_assert_subjects: bool,
     /// Whether the operator said that this caller may administer users.
     pub(crate) may_administer: bool,
+    /// The thumbprint of the key that whoever has the credentials must have as well.
+    bound: Option<SmolStr>,
     by: By,
     /// The number of the settings by which they were verified.
     settings: u64,
@@ -106,6 +121,7 @@ impl Identity {
             expires: None,
             may_assert_subjects: false,
             may_administer: false,
+            bound: None,
             by: By::Secret,
             settings: 0,
         }
@@ -165,8 +181,31 @@ impl Presented {
         }
     }
 
+    /// Reads the credentials of a request: its `Authorization`, and the proof beside a token that is bound to a key.
+    pub(crate) fn from_request(method: &Method, path: &str, headers: &HeaderMap) -> Presented {
+        match Presented::from_headers(headers) {
+            Presented::Unknown => Presented::with_proof(method, path, headers).unwrap_or(Presented::Unknown),
+            other => other,
+        }
+    }
+
+    fn with_proof(method: &Method, path: &str, headers: &HeaderMap) -> Option<Presented> {
+        let mut fields = headers.get_all(AUTHORIZATION).iter();
+        let (scheme, token) = fields.next()?.to_str().ok()?.split_once(' ')?;
+        if fields.next().is_some() || !scheme.eq_ignore_ascii_case("DPoP") {
+            return None;
+        }
+        let proof = dpop::shown(headers).ok()??;
+        Some(Presented::Dpop(PresentedProof {
+            token: token.trim().to_owned(),
+            proof: proof.to_owned(),
+            method: method.clone(),
+            path: path.to_owned(),
+        }))
+    }
+
     /// Reads the `Authorization` of a request with these fields. Which of several counts must not depend on who looks.
-    pub(crate) fn from_headers(headers: &HeaderMap) -> Presented {
+    fn from_headers(headers: &HeaderMap) -> Presented {
         let mut fields = headers.get_all(AUTHORIZATION).iter();
         match (fields.next(), fields.next()) {
             (None, _) => Presented::Nothing,
@@ -197,6 +236,7 @@ impl Presented {
             Presented::Nothing | Presented::Unknown => 0,
             Presented::Simple { name, password } => name.len() + password.len(),
             Presented::Bearer(token) => token.len(),
+            Presented::Dpop(shown) => shown.token.len(),
         }
     }
 }
@@ -208,6 +248,7 @@ impl std::fmt::Debug for Presented {
             Presented::Nothing => "Nothing",
             Presented::Simple { .. } => "Simple(..)",
             Presented::Bearer(_) => "Bearer(..)",
+            Presented::Dpop(_) => "Dpop(..)",
             Presented::Unknown => "Unknown",
         })
     }
@@ -321,5 +362,38 @@ mod tests {
             assert!(Presented::from_header(header) == presented, "{header:?}");
         }
         assert_eq!(format!("{:?}", simple("u", "p")), "Simple(..)");
+    }
+
+    #[test]
+    fn a_token_with_a_proof_is_read_with_the_request_or_not_understood() {
+        let read = |fields: &[(&'static str, &'static str)]| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in fields {
+                headers.append(*name, hyper::header::HeaderValue::from_static(value));
+            }
+            Presented::from_request(&Method::POST, "/pdp", &headers)
+        };
+        let shown = PresentedProof {
+            token: "t.t.t".into(),
+            proof: "p.p.p".into(),
+            method: Method::POST,
+            path: "/pdp".into(),
+        };
+        for scheme in ["DPoP t.t.t", "dpop t.t.t "] {
+            assert!(read(&[("authorization", scheme), ("dpop", "p.p.p")]) == Presented::Dpop(shown.clone()));
+        }
+        assert!(
+            read(&[("authorization", "Bearer t.t.t"), ("dpop", "p.p.p")])
+                == Presented::Bearer("t.t.t".into())
+        );
+        let unknown: [&[(&'static str, &'static str)]; 4] = [
+            &[("authorization", "DPoP t.t.t")],
+            &[("authorization", "DPoP t.t.t"), ("dpop", "p.p.p"), ("dpop", "p.p.p")],
+            &[("authorization", "DPoP t.t.t"), ("authorization", "DPoP t.t.t"), ("dpop", "p.p.p")],
+            &[("authorization", "Digest t.t.t"), ("dpop", "p.p.p")],
+        ];
+        for fields in unknown {
+            assert!(read(fields) == Presented::Unknown, "{fields:?}");
+        }
     }
 }

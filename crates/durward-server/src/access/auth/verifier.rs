@@ -6,11 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
+use durward_session::identity::Moment;
+use durward_session::identity::jwt::ProofExpected;
 use smol_str::SmolStr;
 
 use super::cache::{self, Cache};
 use super::secret::{self, Secrets};
-use super::{By, Denied, Identity, Presented, Tokens};
+use super::{By, Denied, Identity, Presented, PresentedProof, Tokens};
+use crate::access::dpop::{self, CheckedProof, NotProved, Seen};
 use crate::base::Clock;
 use crate::base::settings::{AuthSettings, ConfigError, JwtSettings, UserSettings};
 
@@ -35,6 +38,8 @@ pub(crate) struct Verifier {
     /// How the files that `[auth.jwt]` names looked.
     token_files: TokenFiles,
     cache: Cache,
+    /// The proofs that were taken, by whatever settings.
+    proofs: Arc<Seen>,
     changes: Changes,
 }
 
@@ -63,6 +68,7 @@ impl Verifier {
             tokens,
             token_files,
             cache: Cache::new(settings),
+            proofs: Arc::default(),
             settings: settings.clone(),
             clock: Arc::clone(clock),
             changes: Changes::default(),
@@ -91,6 +97,7 @@ impl Verifier {
             tokens,
             token_files,
             cache: Cache::new(settings),
+            proofs: Arc::clone(&self.proofs),
             settings: settings.clone(),
             clock: Arc::clone(&self.clock),
             changes: self.changes_to(settings, has_same_tokens),
@@ -141,20 +148,23 @@ impl Verifier {
     /// How callers may authenticate, as `WWW-Authenticate` says it.
     pub(super) fn ways(&self) -> impl Iterator<Item = &'static str> + use<> {
         let basic = self.settings.has_basic().then_some("Basic realm=\"durward\"");
-        basic.into_iter().chain(self.settings.has_bearer().then_some("Bearer"))
+        let bearer = self.settings.has_bearer().then_some("Bearer");
+        let takes_proofs = self.tokens.is_some() && !self.settings.addresses.is_empty();
+        basic.into_iter().chain(bearer).chain(takes_proofs.then_some(dpop::CHALLENGE))
     }
 
     /// Who this is, where that is known without verifying: credentials that were right a moment ago, or nobody where none are needed.
     pub(super) fn remembered(&self, presented: &Presented, now: Instant) -> Option<Identity> {
         let cache_key = match presented {
             Presented::Nothing if self.settings.danger_allow_no_auth => return Some(self.nobody()),
-            Presented::Nothing | Presented::Unknown => return None,
+            // A proof is new with every request.
+            Presented::Nothing | Presented::Unknown | Presented::Dpop(_) => return None,
             _ if presented.length() > CREDENTIALS_BYTES_MAX => return None,
             Presented::Simple { name, password } => self.key_of_password(name, password),
             Presented::Bearer(key) if key.starts_with(API_KEY_PREFIX) => self.key_of_api_key(key),
             Presented::Bearer(token) => self.key_of_token(token),
         };
-        self.cache.get(&cache_key, now)?.ok()
+        self.cache.get(&cache_key, now)?.ok().filter(|identity| identity.bound.is_none())
     }
 
     fn key_of_password(&self, name: &str, password: &str) -> cache::CacheKey {
@@ -177,6 +187,7 @@ impl Verifier {
             expires: None,
             may_assert_subjects: false,
             may_administer: false,
+            bound: None,
             by: By::Nothing,
             settings: self.number,
         }
@@ -197,7 +208,41 @@ impl Verifier {
             Presented::Nothing | Presented::Unknown => Err(Denied::Wrong),
             Presented::Simple { name, password } => self.verify_password(&name, password).await,
             Presented::Bearer(token) if token.starts_with(API_KEY_PREFIX) => self.verify_key(token).await,
-            Presented::Bearer(token) => self.verify_token(&token).await,
+            Presented::Bearer(token) => {
+                let identity = self.verify_token(&token).await?;
+                // RFC 9449, 7.2: a token that is bound to a key is no bearer token.
+                if identity.bound.is_none() { Ok(identity) } else { Err(Denied::Wrong) }
+            }
+            Presented::Dpop(shown) => {
+                let identity = self.verify_token(&shown.token).await?;
+                self.verify_proof(&shown, &identity)?;
+                Ok(identity)
+            }
+        }
+    }
+
+    /// Whether whoever asks has the key that their token is bound to.
+    fn verify_proof(&self, shown: &PresentedProof, identity: &Identity) -> Result<(), Denied> {
+        let bound = identity.bound.as_deref().ok_or(Denied::Wrong)?;
+        let addresses: Vec<String> =
+            self.settings.addresses.iter().map(|base| format!("{base}{}", shown.path)).collect();
+        let now = Moment::of((self.clock)());
+        let expected = ProofExpected {
+            method: shown.method.as_str(),
+            addresses: &addresses,
+            token: Some(&shown.token),
+            now,
+        };
+        let taken = CheckedProof::read(&shown.proof, &expected).and_then(|proof| {
+            if proof.thumbprint() == bound { Ok(proof.take(&self.proofs, now)?) } else { Err(NotProved::Key) }
+        });
+        match taken {
+            Ok(_) => Ok(()),
+            Err(NotProved::Full) => Err(Denied::Busy),
+            Err(why) => {
+                tracing::debug!(%why, "a proof was refused");
+                Err(Denied::Wrong)
+            }
         }
     }
 
@@ -268,7 +313,8 @@ impl Verifier {
                 let expires = claims
                     .expires
                     .map(|expires| Instant::now() + expires.duration_since(now).unwrap_or_default());
-                self.identity(By::Token, claims.tenant.as_deref(), &claims.subject, expires)
+                let identity = self.identity(By::Token, claims.tenant.as_deref(), &claims.subject, expires);
+                identity.map(|identity| Identity { bound: claims.bound.map(SmolStr::from), ..identity })
             }
             Err(denied) => Err(denied),
         };
@@ -289,8 +335,9 @@ impl Verifier {
             None => &self.settings.default_tenant,
         };
         let (tenant, name) = (tenant.into(), name.into());
-        let (may_assert_subjects, may_administer) = (false, false);
-        Ok(Identity { tenant, name, expires, may_assert_subjects, may_administer, by, settings: self.number })
+        let (may_assert_subjects, may_administer, bound) = (false, false, None);
+        let settings = self.number;
+        Ok(Identity { tenant, name, expires, may_assert_subjects, may_administer, bound, by, settings })
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a client asks for with a browser (RFC 6749, 4.1.1; OpenID Connect Core, 3.1.2.1): read and checked against the client's
 //! settings, whether it came with the browser or was pushed before (RFC 9126).
 
+use durward_session::identity::jwt::is_thumbprint;
 use durward_session::identity::session::GrantTurn;
 use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy};
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Issued;
 use super::digest::digest;
 use crate::base::parameters::Parameters;
-use crate::base::settings::{ClientGrant, OauthClientSettings};
+use crate::base::settings::{ClientDpop, ClientGrant, OauthClientSettings};
 
 /// What a level of authentication is called in `acr` and `acr_values`, before its number.
 pub(crate) const ACR: &str = "urn:durward:acr:level:";
@@ -55,6 +56,9 @@ pub(crate) struct Authorization {
     pub(crate) login_hint: Option<String>,
     /// The `sub` of who must be logged in.
     pub(crate) subject: Option<String>,
+    /// The thumbprint of the key without which the code is worth nothing (RFC 9449, 10).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<String>,
 }
 
 /// What the user is to be asked, whatever is known.
@@ -219,6 +223,7 @@ impl Issued {
             level,
             login_hint: get("login_hint").map(str::to_owned),
             subject,
+            key: key(client, get("dpop_jkt"))?,
         })
     }
 
@@ -319,6 +324,18 @@ fn resources(client: &OauthClientSettings, parameters: &Parameters) -> Result<Ve
         }
     }
     Ok(resources)
+}
+
+/// The key that the code is to be bound to.
+fn key(client: &OauthClientSettings, wanted: Option<&str>) -> Result<Option<String>, Wrong> {
+    match wanted {
+        None => Ok(None),
+        Some(_) if client.dpop == ClientDpop::Off => {
+            Err(request("`dpop_jkt` is there, and DPoP is off for this client"))
+        }
+        Some(key) if is_thumbprint(key) => Ok(Some(key.to_owned())),
+        Some(_) => Err(request("`dpop_jkt` is no digest by SHA-256 in Base64 for URLs")),
+    }
 }
 
 fn prompt(wanted: Option<&str>) -> Result<Prompt, Wrong> {

@@ -1,11 +1,12 @@
 //! Tokens as the subjects of decisions.
 
 use durward_session::identity::Moment;
-use durward_session::identity::jwt::Claims;
+use durward_session::identity::jwt::{Binding, Claims};
 use durward_session::identity::session::{Refusal, SessionId, User};
 
 use super::revoked::name_of;
 use super::{Issued, subject};
+use crate::base::settings::BoundSubjects;
 
 /// What a token says that is good and may name the subject of a decision.
 pub(crate) struct Good {
@@ -44,12 +45,17 @@ impl Issued {
     }
 
     /// The same, for a decision: it must be for this server, or for an audience that `oauth.decision_audiences` names. Others could
-    /// carry a token that they were shown to a service that it is not for.
+    /// carry a token that they were shown to a service that it is not for. One that is bound to a key only where callers vouch for it,
+    /// which they are held to before this.
     pub(crate) fn of_decision(&self, token: &str, now: Moment) -> Option<Good> {
         let claims = self.good(token, now)?;
         let taken = &self.settings.decision_audiences;
         if !claims.aud.iter().any(|audience| *audience == self.issuer || taken.contains(audience)) {
             return None;
+        }
+        match (claims.binding(), self.settings.bound_subjects) {
+            (Binding::Bearer, _) | (Binding::Key(_), BoundSubjects::Vouched) => {}
+            (Binding::Key(_), BoundSubjects::Refused) | (Binding::Unknown, _) => return None,
         }
         let session = match &claims.sid {
             None => None,

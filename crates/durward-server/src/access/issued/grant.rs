@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::authorization::{Authorization, meets};
 use super::digest::digest;
 use super::{Issued, name_of};
+use crate::access::dpop::ProvenKey;
 use crate::base::settings::OauthClientSettings;
 
 /// How long a code is good for: browsers carry it at once.
@@ -53,6 +54,10 @@ pub(crate) struct Grant {
     redirect: Option<String>,
     /// Of a code alone.
     challenge: Option<String>,
+    /// The thumbprint of the key without which this is worth nothing: of a code, as the client wished; of a refresh token, where the
+    /// client has nothing else to show (RFC 9449, 5).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
     /// What tells the grants of a session apart; the later one is greater.
     grant: u64,
     turn: u32,
@@ -75,6 +80,13 @@ pub(crate) enum NotTaken {
     Again,
     /// Nobody can say at the moment.
     Unavailable,
+}
+
+impl Grant {
+    /// Whether it may be used by whoever shows this key, or none.
+    pub(crate) fn is_for_key(&self, shown: Option<&str>) -> bool {
+        self.key.as_deref().is_none_or(|bound| shown == Some(bound))
+    }
 }
 
 impl Taken {
@@ -114,6 +126,7 @@ impl Issued {
             nonce: authorization.nonce.clone(),
             redirect: Some(digest(authorization.redirect_uri.as_bytes())),
             challenge: authorization.challenge.clone(),
+            key: authorization.key.clone(),
             grant: number(now)?,
             turn: 0,
             until_s: now.ms() / 1000 + CODE_S,
@@ -121,15 +134,22 @@ impl Issued {
         self.seal(Turn::Code, &grant)
     }
 
-    /// The refresh token that follows what was taken.
+    /// The refresh token that follows what was taken. That of a public client is bound to the key that it has shown: whoever has a
+    /// secret shows that again.
     ///
     /// # Errors
     /// As of [`Issued::code`].
-    pub(crate) fn refresh_token(&self, taken: &Taken) -> Result<String, IdentityError> {
+    pub(crate) fn refresh_token(
+        &self,
+        client: &OauthClientSettings,
+        taken: &Taken,
+        key: Option<&ProvenKey>,
+    ) -> Result<String, IdentityError> {
         let next = Grant {
             nonce: None,
             redirect: None,
             challenge: None,
+            key: key.filter(|_| client.public).map(|key| key.thumbprint().to_owned()),
             turn: taken.grant.turn.saturating_add(1),
             until_s: taken.session.ends.ms() / 1000,
             ..taken.grant.clone()

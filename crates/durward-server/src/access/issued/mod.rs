@@ -21,6 +21,7 @@ use arc_swap::ArcSwap;
 use durward_session::Service;
 use durward_session::identity::{IdentityError, Moment};
 
+use crate::access::dpop::Proofs;
 use crate::base::settings::{ConfigError, OauthClientSettings, OauthSettings, Settings};
 pub(crate) use decision::Good;
 pub use keys::KeyStore;
@@ -39,6 +40,8 @@ pub(crate) struct Issued {
     pub(crate) revoked: Arc<Revoked>,
     /// Who is told of sessions that end.
     pub(crate) participants: Participants,
+    /// What proofs of clients and of those who show tokens are looked at with.
+    pub(crate) proofs: Proofs,
     recalls: Recalls,
     /// Who knows of sessions, and what other nodes recalled.
     pub(crate) service: Option<Service>,
@@ -86,6 +89,7 @@ impl Issued {
             issuer: issuer.clone(),
             keys: Keys::open(settings, source, now).map_err(wrong)?,
             participants: Participants::default(),
+            proofs: Proofs::new(service, settings.dpop_nonces_required).map_err(wrong)?,
             recalls: Recalls::default(),
             revoked: Arc::new(Revoked::open(settings.data.as_deref(), now).map_err(wrong)?),
             clients: ArcSwap::from_pointee(settings.clients.clone()),

@@ -16,7 +16,7 @@ use durward_pdp::{Decision, Request, Response, ResultOf, Value};
 use jiff::Timestamp;
 use smol_str::{SmolStr, format_smolstr};
 
-use super::{NotTaken, SessionUser, Shown, Subject, Subjects};
+use super::{NotTaken, SessionUser, Shown, Subject, Subjects, fence};
 use crate::access::issued::Good;
 
 /// What begins with this, only durward says.
@@ -45,7 +45,10 @@ pub(crate) const TOKENS_MAX: usize = 64;
 
 /// A request that shows tokens, with a place for each.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct WithTokens(());
+pub(crate) struct WithTokens {
+    /// Whether the caller may say of a token that is bound to a key that the key was shown.
+    may_vouch: bool,
+}
 
 /// What is wrong with a request, in words for its caller.
 pub(crate) type Wrong = String;
@@ -86,7 +89,7 @@ pub(crate) fn looked_at(request: &Request, lets_assert: bool) -> Result<Option<W
             return Err(ASSERTED.to_owned());
         }
     }
-    Ok((count > 0).then_some(WithTokens(())))
+    Ok((count > 0).then_some(WithTokens { may_vouch: lets_assert }))
 }
 
 /// What is said of a subject without a token, by a caller who may not assert one.
@@ -152,6 +155,9 @@ impl WithTokens {
         for category in request.categories.iter() {
             let Some(token) = shown(category)? else { continue };
             has_setting(&token, subjects)?;
+            if !self.may_vouch && subjects.needs_voucher(&token) {
+                return Err(fence::SubjectError::Bound.to_string());
+            }
             if !found.iter().any(|(known, _)| *known == token) {
                 let subject = subjects.find(&token).await;
                 found.push((token, subject));

@@ -23,6 +23,8 @@ pub(crate) struct Fence {
 pub(crate) enum SubjectError {
     /// It names a token and says more, or names something that is none.
     Mixed,
+    /// It names a token that is bound to a key, and the caller may not say that the key was shown.
+    Bound,
     /// It names no token, and the caller may not assert who it is.
     Asserted,
 }
@@ -33,6 +35,10 @@ impl fmt::Display for SubjectError {
             SubjectError::Mixed => {
                 "a subject that is named by a token is `{\"session\": \"TOKEN\"}` or `{\"jwt\": \"TOKEN\"}`, and nothing else: \
                  leave the rest out"
+            }
+            SubjectError::Bound => {
+                "the token is bound to a key (`cnf`), and this caller may not vouch for its proof; see `oauth.bound_subjects` and \
+                 `identity.subjects_asserted_by`"
             }
             SubjectError::Asserted => {
                 "a subject is named by a token here, `{\"session\": \"TOKEN\"}`, and this caller may not assert who it is; see \
@@ -61,12 +67,15 @@ impl Fence {
     /// Looks at the subject of a subscription. One that is not there, or null, says nothing.
     ///
     /// # Errors
-    /// It mixes a token with something else, or is asserted by a caller who may not.
+    /// It mixes a token with something else, is asserted by a caller who may not, or is a token that such a caller may not bring.
     pub(crate) fn check(&self, subject: &Value, caller: &Identity) -> Result<(), SubjectError> {
         if let (Some(subjects), Value::Object(members)) = (&self.subjects, subject)
             && subjects.token_names().any(|name| members.contains_key(name))
         {
             return match document::shown(subject) {
+                Some(shown) if subjects.needs_voucher(&shown) && !self.lets_assert(Some(caller)) => {
+                    Err(SubjectError::Bound)
+                }
                 Some(_) => Ok(()),
                 None => Err(SubjectError::Mixed),
             };

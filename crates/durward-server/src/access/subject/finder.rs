@@ -110,6 +110,11 @@ impl AttributeFinder for SessionFinder {
             publisher.publish(Err(Fault::processing(message)));
             return Box::new(publisher);
         };
+        if shown.says_bound() {
+            // Nobody has said that its proof was seen: it stays nobody's.
+            publisher.publish(Ok(attribute.of_nobody()));
+            return Box::new(publisher);
+        }
         let work = tell(self.subjects.clone(), shown, attribute, publisher);
         Box::new(Task(self.runtime.spawn(work).abort_handle()))
     }

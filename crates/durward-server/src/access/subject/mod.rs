@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durward_session::identity::Moment;
+use durward_session::identity::jwt::says_bound;
 use durward_session::identity::session::{Level, Refusal, Session};
 use durward_session::identity::user::Account;
 use durward_session::{Failed, Purpose, Service, SessionNews, Who};
@@ -21,6 +22,7 @@ use smol_str::SmolStr;
 
 use crate::access::issued::{Good, Issued};
 use crate::base::Clock;
+use crate::base::settings::BoundSubjects;
 
 /// How often a session is looked at that may end without being told: by lying unused, or by its time. Tokens likewise.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -32,6 +34,16 @@ pub(crate) enum Shown {
     Session(SmolStr),
     /// An access token that this server signed.
     Jwt(SmolStr),
+}
+
+impl Shown {
+    /// Whether it says that it is bound to a key. That is no reason to believe it.
+    pub(crate) fn says_bound(&self) -> bool {
+        match self {
+            Shown::Session(_) => false,
+            Shown::Jwt(token) => says_bound(token),
+        }
+    }
 }
 
 /// Why it is nobody's.
@@ -113,6 +125,13 @@ impl Subjects {
             Shown::Session(_) => self.service.is_some(),
             Shown::Jwt(_) => self.issued.is_some(),
         }
+    }
+
+    /// Whether this is accepted only from callers who have seen that whoever showed it to them has its key. Where they are not asked
+    /// ([`BoundSubjects::Refused`]), it is not accepted from anybody.
+    pub(crate) fn needs_voucher(&self, shown: &Shown) -> bool {
+        let is_vouched = |issued: &Arc<Issued>| issued.settings.bound_subjects == BoundSubjects::Vouched;
+        self.issued.as_ref().is_some_and(is_vouched) && shown.says_bound()
     }
 
     /// The keys by which subjects of subscriptions name tokens of the kinds that there are.

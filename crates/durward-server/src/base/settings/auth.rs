@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use durward_sources::JwtSettings;
 
 use super::ConfigError;
+use super::oauth::is_issuer;
 
 /// Longest name of a tenant: it becomes the name of a directory.
 const TENANT_LENGTH_MAX: usize = 128;
@@ -38,6 +39,9 @@ pub struct AuthSettings {
     pub cache_negative_ms: u64,
     /// Most credentials remembered. Default: 10000.
     pub cache_entries_max: usize,
+    /// The addresses at which callers reach this server: proofs that they have the key of their token (DPoP) name one of them. Default:
+    /// `oauth.issuer`.
+    pub addresses: Vec<String>,
     /// What only these callers may ask beside SAPL's protocols. Default: nothing.
     pub guards: Vec<Guarded>,
     /// Who has a password or a key.
@@ -86,6 +90,7 @@ impl Default for AuthSettings {
             cache_positive_ms: 300_000,
             cache_negative_ms: 5_000,
             cache_entries_max: 10_000,
+            addresses: Vec::new(),
             guards: Vec::new(),
             users: Vec::new(),
             jwt: None,
@@ -149,6 +154,11 @@ impl AuthSettings {
         if self.cache_entries_max == 0 {
             let message = "is 0; the least is 1: every request would cost what a login costs".into();
             return Err(ConfigError::of_setting("auth.cache_entries_max", message));
+        }
+        if let Some(address) = self.addresses.iter().find(|address| !is_issuer(address)) {
+            let message = format!("has `{address}`; it must be an address such as `https://pdp.example.org`");
+            let message = message + ", without `?`, `#` and a slash at its end";
+            return Err(ConfigError::of_setting("auth.addresses", message));
         }
         for (at, user) in self.users.iter().enumerate() {
             user.check()?;

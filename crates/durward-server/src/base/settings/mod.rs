@@ -5,6 +5,7 @@
 
 mod auth;
 mod bundles;
+mod dpop;
 mod environment;
 mod identity;
 mod ldap;
@@ -36,6 +37,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use auth::is_tenant;
 pub use auth::{AuthSettings, Guarded, UserSettings};
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
+pub use dpop::{BoundSubjects, ClientDpop};
 pub use durward_sources::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, JwtSettings, LdapDepth, LdapSourceSettings, SourceSettings,
@@ -225,7 +227,13 @@ impl Settings {
     /// opened by that: without anything in `[auth]` it does not start.
     pub(crate) fn callers(&self) -> AuthSettings {
         let danger_allow_no_auth = self.auth.danger_allow_no_auth || self.answers_sapl_to_this_machine();
-        AuthSettings { danger_allow_no_auth, ..self.auth.clone() }
+        AuthSettings { danger_allow_no_auth, addresses: self.addresses(), ..self.auth.clone() }
+    }
+
+    /// At which addresses callers reach this server; the issuer is one of them.
+    pub(crate) fn addresses(&self) -> Vec<String> {
+        let named = &self.auth.addresses;
+        if named.is_empty() { self.oauth.issuer.iter().cloned().collect() } else { named.clone() }
     }
 
     /// What is allowed but weak: said in the log at the start and in `/health/ready` for as long as it is so.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use durward_session::identity::jwt::Algorithm;
 use serde::{Deserialize, Serialize};
 
-use super::ConfigError;
+use super::{BoundSubjects, ClientDpop, ConfigError};
 
 /// The longest lifetime of a token, in seconds: a token that cannot be revoked everywhere must expire soon.
 const TOKEN_LIFETIME_S_MAX: u64 = 86_400;
@@ -73,6 +73,10 @@ pub struct OauthSettings {
     pub token_lifetime_s: u64,
     /// Tokens for one of these, or for the issuer itself, may name the subject of a decision. Default: none.
     pub decision_audiences: Vec<String>,
+    /// Whether a token that is bound to a key may name the subject of a decision. Default: it is refused.
+    pub bound_subjects: BoundSubjects,
+    /// Whether proofs of DPoP must have a `nonce` that this server gave out. Default: no.
+    pub dpop_nonces_required: bool,
     /// Who may ask for tokens, and about tokens.
     pub clients: Vec<OauthClientSettings>,
 }
@@ -119,6 +123,9 @@ pub struct OauthClientSettings {
     /// How its tokens are signed. Default: as the first of `algorithms` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<TokenAlgorithm>,
+    /// Whether its tokens are bound to a key that it shows to have (DPoP). Default: where it does.
+    #[serde(default)]
+    pub dpop: ClientDpop,
 }
 
 impl Default for OauthSettings {
@@ -132,6 +139,8 @@ impl Default for OauthSettings {
             key_overlap_s: 86_400,
             token_lifetime_s: 300,
             decision_audiences: Vec::new(),
+            bound_subjects: BoundSubjects::Refused,
+            dpop_nonces_required: false,
             clients: Vec::new(),
         }
     }
@@ -226,7 +235,8 @@ impl OauthSettings {
     }
 }
 
-fn is_issuer(text: &str) -> bool {
+/// Whether this is the address of a server, as it can stand before paths.
+pub(super) fn is_issuer(text: &str) -> bool {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     rest.is_some_and(|rest| {
         let is_plain =

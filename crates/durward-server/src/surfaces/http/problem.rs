@@ -33,7 +33,7 @@ enum Extra {
     Bearer,
     Allow(&'static [&'static str]),
     /// The ways to authenticate.
-    Ways([Option<&'static str>; 2]),
+    Ways([Option<&'static str>; 3]),
 }
 
 /// The members of RFC 9457 and, beside them, the place. `type` is left as it is understood when absent: nothing
@@ -78,9 +78,9 @@ impl Problem {
         Problem { extra: Extra::Bearer, ..self }
     }
 
-    /// 401 with the ways to authenticate, of which there are two at most.
+    /// 401 with the ways to authenticate, of which there are three at most.
     pub(crate) fn unauthorized(mut ways: impl Iterator<Item = &'static str>) -> Problem {
-        let ways = [ways.next(), ways.next()];
+        let ways = [ways.next(), ways.next(), ways.next()];
         let detail = "credentials are missing, wrong, or of a kind that is not taken";
         Problem { extra: Extra::Ways(ways), ..Problem::new(StatusCode::UNAUTHORIZED, detail) }
     }

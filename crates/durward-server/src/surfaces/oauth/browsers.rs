@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
+use durward_session::identity::IdentityError;
 use durward_session::identity::audit::{AuditEvent, Kind};
 use durward_session::identity::jwt::Request;
-use durward_session::identity::{IdentityError, Moment};
 use hyper::StatusCode;
 use serde::Serialize;
 use serde_json::json;
 
 use super::refusal::Refusal;
-use super::{ClientRequest, json as answer_of};
+use super::{ClientRequest, grants, json as answer_of, proof};
+use crate::access::dpop::{CheckedProof, ProvenKey, ShownFor};
 use crate::access::issued::grant::{GRANT, Grant, NotTaken, Taken};
 use crate::access::issued::id_token::acr;
 use crate::access::issued::subject;
@@ -55,15 +56,20 @@ fn may(request: &ClientRequest<'_>, grant: ClientGrant) -> Result<(), Refusal> {
 /// What a request may have is found out before the turn is used up: whoever asks for too much may ask again for less.
 async fn give(request: &ClientRequest<'_>, grant: Option<Grant>) -> Result<Answer, Refusal> {
     let grant = grant.ok_or_else(Refusal::grant)?;
+    let proof = proof::checked(request, ShownFor::Token)?;
+    if !grant.is_for_key(proof.as_ref().map(CheckedProof::thumbprint)) {
+        return Err(Refusal::grant());
+    }
     let scopes = narrowed(request, &grant)?;
     has_still(request, &grant)?;
+    let key = proof::taken(request, proof, ShownFor::Token)?;
     let taken = take(request, grant).await?;
     // A token does not outlive its session's last possible moment.
     let lifetime = request.issued.settings.token_lifetime().min(taken.session.ends.since(request.now));
     if lifetime < Duration::from_secs(1) {
         return Err(Refusal::grant());
     }
-    let made = make(request, &taken, &scopes, lifetime, request.now);
+    let made = make(request, &taken, key.as_ref(), &scopes, lifetime);
     let (access_token, id_token, refresh_token) = made.map_err(|error| {
         tracing::error!(%error, client = request.client.id, "a token could not be made");
         Refusal::unavailable("the token could not be made; log in again")
@@ -77,7 +83,7 @@ async fn give(request: &ClientRequest<'_>, grant: Option<Grant>) -> Result<Answe
     note(request, event.detail(&format!("for {}", audience(request, &taken, &scopes).join(" ")))).await;
     let given = Given {
         access_token: &access_token,
-        token_type: "Bearer",
+        token_type: proof::token_type(key.as_ref()),
         expires_in: lifetime.as_secs(),
         scope: &scopes,
         refresh_token,
@@ -106,11 +112,11 @@ type Made = (String, Option<String>, Option<String>);
 fn make(
     request: &ClientRequest<'_>,
     taken: &Taken,
+    key: Option<&ProvenKey>,
     scopes: &str,
     lifetime: Duration,
-    now: Moment,
 ) -> Result<Made, IdentityError> {
-    let (issued, client) = (request.issued, request.client);
+    let (issued, client, now) = (request.issued, request.client, request.now);
     let more = [
         ("realm", json!(taken.who.user.realm())),
         ("level", json!(taken.level())),
@@ -128,7 +134,11 @@ fn make(
         client: Some(&client.id),
         scope: (!scopes.is_empty()).then_some(scopes),
         session: Some(&taken.who.id.to_string()),
-        more: more.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        more: more
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .chain(grants::bound_to(key))
+            .collect(),
     };
     let access_token = issued.keys.issue(client.algorithm, now, token)?;
     // Of the scopes of this token: what the client may not have any more, or did not ask for, makes no ID token.
@@ -136,7 +146,7 @@ fn make(
         .then(|| issued.id_token(client, taken, &access_token, lifetime, now))
         .transpose()?;
     let may_refresh = client.may(ClientGrant::RefreshToken);
-    let refresh_token = may_refresh.then(|| issued.refresh_token(taken)).transpose()?;
+    let refresh_token = may_refresh.then(|| issued.refresh_token(client, taken, key)).transpose()?;
     Ok((access_token, id_token, refresh_token))
 }
 

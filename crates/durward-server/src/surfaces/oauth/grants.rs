@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use durward_session::identity::audit::{AuditEvent, Kind};
-use durward_session::identity::jwt::Request;
+use durward_session::identity::jwt::{Binding, Request};
 use durward_session::identity::session::{Refusal as TokenRefusal, Session};
 use durward_session::{Failed, Purpose, Who};
 use hyper::StatusCode;
 use serde::Serialize;
-use serde_json::{Map, json};
+use serde_json::{Value, json};
 
 use super::refusal::Refusal;
-use super::{ClientRequest, browsers, json as answer_of};
+use super::{ClientRequest, browsers, json as answer_of, proof};
+use crate::access::dpop::ProvenKey;
 use crate::access::issued::subject;
 use crate::base::settings::{ClientGrant, is_scope};
 use crate::surfaces::http::Answer;
@@ -57,6 +58,7 @@ pub(super) async fn answer(request: &ClientRequest<'_>) -> Result<Answer, Refusa
 async fn for_itself(request: &ClientRequest<'_>) -> Result<Answer, Refusal> {
     may(request, ClientGrant::ClientCredentials)?;
     let (audience, scope) = (audience(request)?, scope(request)?);
+    let key = proof::key(request)?;
     let lifetime = request.issued.settings.token_lifetime();
     let token = issue(
         request,
@@ -68,11 +70,11 @@ async fn for_itself(request: &ClientRequest<'_>) -> Result<Answer, Refusal> {
             client: Some(&request.client.id),
             scope: named(&scope),
             session: None,
-            more: Map::new(),
+            more: bound_to(key.as_ref()).collect(),
         },
     )?;
     record(request, &audience, None).await;
-    Ok(given(token, lifetime, &scope, None))
+    Ok(given(token, key.as_ref(), lifetime, &scope, None))
 }
 
 async fn for_user(request: &ClientRequest<'_>) -> Result<Answer, Refusal> {
@@ -85,6 +87,7 @@ async fn for_user(request: &ClientRequest<'_>) -> Result<Answer, Refusal> {
     if lifetime < Duration::from_secs(1) {
         return Err(refused());
     }
+    let key = proof::key(request)?;
     let began = session.stamp.moment().ms() / 1000;
     let more = [
         ("realm", json!(who.user.realm())),
@@ -101,11 +104,15 @@ async fn for_user(request: &ClientRequest<'_>) -> Result<Answer, Refusal> {
             client: Some(&request.client.id),
             scope: named(&scope),
             session: Some(&who.id.to_string()),
-            more: more.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            more: more
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .chain(bound_to(key.as_ref()))
+                .collect(),
         },
     )?;
     record(request, &audience, Some(&who)).await;
-    Ok(given(token, lifetime, &scope, Some(ACCESS_TOKEN)))
+    Ok(given(token, key.as_ref(), lifetime, &scope, Some(ACCESS_TOKEN)))
 }
 
 fn may(request: &ClientRequest<'_>, grant: ClientGrant) -> Result<(), Refusal> {
@@ -200,9 +207,20 @@ fn issue(request: &ClientRequest<'_>, token: Request<'_>) -> Result<String, Refu
     })
 }
 
-fn given(access_token: String, lifetime: Duration, scope: &str, kind: Option<&'static str>) -> Answer {
-    let expires_in = lifetime.as_secs();
-    let given = Given { access_token, token_type: "Bearer", expires_in, scope, issued_token_type: kind };
+/// The claim that binds a token to a key.
+pub(super) fn bound_to(key: Option<&ProvenKey>) -> impl Iterator<Item = (String, Value)> + use<> {
+    key.map(|key| Binding::claim(key.thumbprint())).into_iter()
+}
+
+fn given(
+    access_token: String,
+    key: Option<&ProvenKey>,
+    lifetime: Duration,
+    scope: &str,
+    kind: Option<&'static str>,
+) -> Answer {
+    let (token_type, expires_in) = (proof::token_type(key), lifetime.as_secs());
+    let given = Given { access_token, token_type, expires_in, scope, issued_token_type: kind };
     answer_of(StatusCode::OK, &given)
 }
 

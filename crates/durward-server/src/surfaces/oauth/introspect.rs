@@ -1,6 +1,6 @@
 //! `/oauth2/introspect` (RFC 7662): whether a token is good at this moment.
 
-use durward_session::identity::jwt::Claims;
+use durward_session::identity::jwt::{Binding, Claims};
 use durward_session::identity::session::SessionId;
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
@@ -24,7 +24,6 @@ pub(super) async fn answer(request: &ClientRequest<'_>) -> Result<Answer, Refusa
 /// What a token says, if it is good and the client may know.
 async fn active(request: &ClientRequest<'_>, token: &str) -> Result<Option<Claims>, Refusal> {
     let issued = request.issued;
-    let unavailable = |_| Refusal::unavailable("the token cannot be looked at; try again");
     issued.catch_up().await.map_err(unavailable)?;
     let Some(claims) = issued.good(token, request.now) else { return Ok(None) };
     let is_own = claims.client_id.as_deref() == Some(&request.client.id);
@@ -38,8 +37,16 @@ async fn active(request: &ClientRequest<'_>, token: &str) -> Result<Option<Claim
     else {
         return Ok(None);
     };
-    let lives = service.lives(&user, id).await.map_err(unavailable)?;
-    Ok(lives.then_some(claims))
+    if !service.lives(&user, id).await.map_err(unavailable)? {
+        return Ok(None);
+    }
+    // Directories outside do not tell whom they have disabled or removed.
+    let account = service.active_account(&user).await.map_err(unavailable)?;
+    Ok(account.map(|_| claims))
+}
+
+fn unavailable<E>(_: E) -> Refusal {
+    Refusal::unavailable("the token cannot be looked at; try again")
 }
 
 /// RFC 7662, 2.2.
@@ -49,9 +56,17 @@ fn view(claims: &Claims) -> Value {
         Ok(_) | Err(_) => Map::new(),
     };
     view.insert("active".to_owned(), json!(true));
-    view.insert("token_type".to_owned(), json!("Bearer"));
+    view.insert("token_type".to_owned(), json!(token_type(claims)));
     if let Some(user) = claims.sid.as_ref().and_then(|_| subject::read(&claims.sub)) {
         view.insert("username".to_owned(), json!(user.subject()));
     }
     Value::Object(view)
+}
+
+/// How the token is shown (RFC 9449, 6.2).
+fn token_type(claims: &Claims) -> &'static str {
+    match claims.binding() {
+        Binding::Key(_) => "DPoP",
+        Binding::Bearer | Binding::Unknown => "Bearer",
+    }
 }

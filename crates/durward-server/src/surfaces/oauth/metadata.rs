@@ -2,13 +2,14 @@
 
 use durward_session::Service;
 use durward_session::identity::Moment;
+use durward_session::identity::jwt::PROOF_ALGORITHMS;
 use hyper::header::HeaderValue;
 use serde_json::{Value, json};
 
 use super::kept;
 use crate::access::issued::id_token::acr;
 use crate::access::issued::{Issued, user_claims};
-use crate::base::settings::ClientGrant;
+use crate::base::settings::{ClientDpop, ClientGrant};
 use crate::surfaces::http::Answer;
 
 /// How long the document may be kept: it changes with the settings alone.
@@ -52,6 +53,12 @@ pub(super) fn document(issued: &Issued) -> Answer {
         "introspection_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
         "revocation_endpoint_auth_methods_supported": authentication,
     });
+    if let Value::Object(members) = &mut document
+        && clients.iter().any(|client| client.dpop != ClientDpop::Off)
+    {
+        let algorithms: Vec<&str> = PROOF_ALGORITHMS.iter().map(|algorithm| algorithm.name()).collect();
+        members.insert("dpop_signing_alg_values_supported".to_owned(), json!(algorithms));
+    }
     let service = issued.service.as_ref().filter(|_| has_browsers);
     let more = service.map(|service| of_browsers(issued, service));
     if let (Value::Object(members), Some(Value::Object(more))) = (&mut document, more) {

@@ -5,7 +5,8 @@
 //! recalled: [`revoke`]. A token from a session carries the session's name, and is inactive when the session has ended.
 //!
 //! For users with browsers (`surfaces/oidc` logs them in) a client brings the code that the browser carried, and refresh tokens
-//! after that: [`browsers`]. What it will ask for with the browser it may push before: [`par`].
+//! after that: [`browsers`]. What it will ask for with the browser it may push before: [`par`]. Tokens are bound to the key that a client
+//! shows to have: [`proof`].
 
 mod browsers;
 mod clients;
@@ -14,6 +15,7 @@ mod grants;
 mod introspect;
 mod metadata;
 mod par;
+mod proof;
 mod refusal;
 mod revoke;
 
@@ -30,6 +32,7 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 
+use crate::access::dpop::{DPOP, DPOP_NONCE, NotProved};
 use crate::access::issued::Issued;
 use crate::base::Clock;
 use crate::base::metrics::Metrics;
@@ -70,6 +73,7 @@ struct ClientRequest<'a> {
     issued: &'a Issued,
     service: Option<&'a Service>,
     client: &'a OauthClientSettings,
+    headers: &'a HeaderMap,
     form: Form,
     now: Moment,
     address: IpAddr,
@@ -117,6 +121,7 @@ impl Surface {
         request: hyper::Request<Incoming>,
     ) -> Answer {
         let now = Moment::of((self.clock)());
+        let shows_proof = request.headers().contains_key(DPOP);
         let answered = match ask {
             Ask::Keys => Ok(metadata::keys(&self.issued, now)),
             Ask::Metadata => Ok(metadata::document(&self.issued)),
@@ -124,6 +129,7 @@ impl Surface {
                 self.with_client(address, ask, request).await
             }
         };
+        let is_for_nonce = answered.as_ref().is_err_and(Refusal::is_for_nonce);
         let mut answer = answered.unwrap_or_else(Refusal::into_answer);
         match ask {
             // Clients in browsers ask from pages of their own. No cookie counts here, so that any page may.
@@ -132,6 +138,13 @@ impl Surface {
                 answer.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, any);
             }
             Ask::Introspect | Ask::Push => {}
+        }
+        let takes_proofs = matches!(ask, Ask::Token | Ask::Push);
+        let nonce = self.issued.proofs.next_nonce(is_for_nonce.then_some(NotProved::Nonce), now);
+        if let Some(nonce) = nonce.filter(|_| takes_proofs && shows_proof) {
+            let headers = answer.headers_mut();
+            headers.insert(DPOP_NONCE, nonce);
+            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("DPoP-Nonce"));
         }
         answer
     }
@@ -154,7 +167,8 @@ impl Surface {
         let clients = self.clients.load_full();
         let client = clients.authenticate(&self.guesses, address, &head.headers, &form).await?;
         let (issued, now) = (&*self.issued, Moment::of((self.clock)()));
-        let request = ClientRequest { issued, service: issued.service.as_ref(), client, form, now, address };
+        let (service, headers) = (issued.service.as_ref(), &head.headers);
+        let request = ClientRequest { issued, service, client, headers, form, now, address };
         match ask {
             Ask::Introspect if client.public => {
                 Err(Refusal::client("a public client may not ask about tokens"))
@@ -165,6 +179,13 @@ impl Surface {
             Ask::Token | Ask::Keys | Ask::Metadata => grants::answer(&request).await,
         }
     }
+}
+
+/// Lets pages of any site ask for tokens with a proof (Fetch Standard, 3.2): a field beyond those of forms is asked about first.
+pub(crate) fn allow_pages(headers: &mut HeaderMap) {
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("authorization, dpop"));
 }
 
 /// The answer where the settings name no issuer.

@@ -9,6 +9,8 @@ use serde_json::json;
 use super::json;
 use crate::surfaces::http::Answer;
 
+const NONCE: &str = "use_dpop_nonce";
+
 /// A refusal. The description is ASCII without `"` and `\`, and nothing in it came from the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
@@ -51,8 +53,23 @@ impl Refusal {
 
     /// What is brought for a token is not good, or not good any more.
     pub(super) fn grant() -> Refusal {
-        let description = "the code or refresh token is over, was used, or is not for this client, redirect_uri or verifier";
+        let description = "the code or refresh token is over, was used, or is not for this client, redirect_uri, verifier or key";
         Refusal::bad("invalid_grant", description)
+    }
+
+    /// The proof that the client has its key is none, or of something else (RFC 9449, 5).
+    pub(super) fn proof(description: &str) -> Refusal {
+        Refusal::bad("invalid_dpop_proof", description)
+    }
+
+    /// The proof must have what this server gives out in `DPoP-Nonce` (RFC 9449, 8).
+    pub(super) fn nonce(description: &str) -> Refusal {
+        Refusal::bad(NONCE, description)
+    }
+
+    /// Whether it is for the want of that.
+    pub(super) fn is_for_nonce(&self) -> bool {
+        self.error == NONCE
     }
 
     /// What is wrong with a request that is pushed: one of the errors of RFC 6749, 4.1.2.1.

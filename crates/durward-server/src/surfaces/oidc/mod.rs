@@ -134,7 +134,7 @@ impl Surface {
             Err(problem) => return problem.into_answer(Form::Json),
         };
         if ask == Ask::UserInfo {
-            return userinfo::answer(&self.issued, &self.service, &head.headers, self.now()).await;
+            return userinfo::answer(&self.issued, &self.service, &head, self.now()).await;
         }
         if is_post && !is_form(&head.headers) {
             let detail = "the body must be `application/x-www-form-urlencoded`";
@@ -191,7 +191,7 @@ impl BrowserRequest<'_> {
 pub(crate) fn allow_pages(headers: &mut HeaderMap) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
-    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("authorization"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("authorization, dpop"));
 }
 
 /// The answer where there are no users, or no tokens.

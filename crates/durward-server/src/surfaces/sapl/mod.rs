@@ -13,6 +13,7 @@ use durward_pdp::record::{Record, Recorded};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::http::request;
 use hyper::{Response, StatusCode};
 use jiff::Timestamp;
 use smol_str::SmolStr;
@@ -246,7 +247,7 @@ impl Surface {
         let body = self.bodies.receive_within(body, limit).await;
         let closes = body.is_err();
         let refused = |refusal: Refusal| Refusal { closes: refusal.closes || closes, ..refusal };
-        let identity = self.authenticated(&head.headers).await.map_err(refused)?;
+        let identity = self.authenticated(&head).await.map_err(refused)?;
         if !self.rate.allows(Instant::now()) {
             self.metrics.limit_hit("sapl.requests_per_second_max");
             return Err(refused(Refusal::new(StatusCode::TOO_MANY_REQUESTS)));
@@ -276,8 +277,9 @@ impl Surface {
         Ok(answer)
     }
 
-    async fn authenticated(&self, headers: &HeaderMap) -> Result<Identity, Refusal> {
-        self.authenticator.verify(Presented::from_headers(headers)).await.map_err(|denied| match denied {
+    async fn authenticated(&self, head: &request::Parts) -> Result<Identity, Refusal> {
+        let presented = Presented::from_request(&head.method, head.uri.path(), &head.headers);
+        self.authenticator.verify(presented).await.map_err(|denied| match denied {
             Denied::Wrong => Refusal::new(StatusCode::UNAUTHORIZED),
             Denied::Busy => Refusal::new(StatusCode::SERVICE_UNAVAILABLE),
         })

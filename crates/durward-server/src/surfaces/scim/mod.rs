@@ -94,7 +94,8 @@ impl Surface {
     }
 
     async fn answered(&self, ask: Ask, request: hyper::Request<Incoming>) -> Answered {
-        let by = self.administrator(request.headers()).await?;
+        let presented = Presented::from_request(request.method(), request.uri().path(), request.headers());
+        let by = self.administrator(presented).await?;
         let (head, body) = request.into_parts();
         let limit = (self.settings.body_bytes_max, "identity.scim.body_bytes_max");
         let body = self.bodies.receive_within(body, limit).await?;
@@ -125,8 +126,8 @@ impl Surface {
         }
     }
 
-    async fn administrator(&self, headers: &HeaderMap) -> Result<Administrator, ScimError> {
-        match self.authenticator.verify(Presented::from_headers(headers)).await {
+    async fn administrator(&self, presented: Presented) -> Result<Administrator, ScimError> {
+        match self.authenticator.verify(presented).await {
             Ok(caller) if caller.may_administer => {
                 Ok(Administrator::program(&caller.name, &self.settings.realm))
             }

@@ -10,7 +10,7 @@ use std::time::Instant;
 use durward_pdp::xacml::request::Limits;
 use hyper::StatusCode;
 use hyper::body::Incoming;
-use hyper::header::HeaderMap;
+use hyper::http::request;
 use smol_str::SmolStr;
 
 use crate::access::auth::{Authenticator, Denied, Identity, Presented};
@@ -78,9 +78,10 @@ impl Surface {
     }
 
     /// Who calls; `None` where nobody has to say.
-    async fn caller(&self, headers: &HeaderMap) -> Result<Option<Identity>, Problem> {
+    async fn caller(&self, head: &request::Parts) -> Result<Option<Identity>, Problem> {
         let Some(guard) = &self.guard else { return Ok(None) };
-        match guard.verify(Presented::from_headers(headers)).await {
+        let presented = Presented::from_request(&head.method, head.uri.path(), &head.headers);
+        match guard.verify(presented).await {
             Ok(caller) if caller.tenant == self.tenant => Ok(Some(caller)),
             Ok(_) => {
                 let detail = "these credentials are of a tenant whose policies are asked at /api/pdp";

@@ -62,7 +62,7 @@ pub(super) async fn answer(
     let (head, body) = request.into_parts();
     let accept = text_of(&head.headers, &header::ACCEPT);
     let refusal = |problem: Problem, otherwise| dialect.refusal(problem, form_of_problems(accept, otherwise));
-    match call.surface.caller(&head.headers).await {
+    match call.surface.caller(&head).await {
         Ok(caller) => call.caller = caller,
         Err(problem) => return refusal(unread(&call, body, problem).await, Form::Json),
     }

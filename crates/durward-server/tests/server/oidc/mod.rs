@@ -10,4 +10,3 @@ mod passkeys;
 mod password_change;
 mod reset;
 pub(crate) mod world;
-mod world;

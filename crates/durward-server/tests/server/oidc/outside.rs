@@ -18,12 +18,17 @@ fn whoever_was_removed_gets_nothing_more_and_nobody_is_guessed() {
     let (mut browser, code) = world.logged_in();
     let tokens = world.exchange(&code);
     let (access, refresh) = (tokens.member("access_token"), tokens.member("refresh_token"));
+    let for_orders = browser.authorize(&[("prompt", "none"), ("resource", "orders")]).code();
+    let for_orders = world.exchange(&for_orders).member("access_token");
+    let introspect = || world.ask("orders", "/oauth2/introspect", &[("token", &for_orders)]);
+    assert_eq!(introspect().json()["active"], true);
     let code = browser.authorize(&[("prompt", "none")]).code();
     slapd.end();
     assert_eq!(browser.authorize(&[("prompt", "none")]).error(), "temporarily_unavailable");
     world.exchange(&code).is_refused(503, "temporarily_unavailable");
     world.refresh(&refresh).is_refused(503, "temporarily_unavailable");
     assert_eq!(world.userinfo(&access).status, 503);
+    introspect().is_refused(503, "temporarily_unavailable");
     slapd.begin();
     assert!(runtime.block_on(slapd.listens()));
     // What could not be looked at was not used up either.
@@ -38,4 +43,5 @@ fn whoever_was_removed_gets_nothing_more_and_nobody_is_guessed() {
     world.exchange(&code).is_refused(400, "invalid_grant");
     world.refresh(&refresh).is_refused(400, "invalid_grant");
     assert_eq!(world.userinfo(&access).status, 401);
+    assert_eq!(introspect().json(), serde_json::json!({ "active": false }));
 }

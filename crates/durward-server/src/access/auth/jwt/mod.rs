@@ -7,6 +7,7 @@ mod keys;
 use std::time::{Duration, SystemTime};
 
 use durward_jwt::{Base64Url, Jws};
+use durward_session::identity::jwt::Binding;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -26,6 +27,8 @@ pub(super) struct Claims {
     pub(super) tenant: Option<String>,
     /// When it ends.
     pub(super) expires: Option<SystemTime>,
+    /// The thumbprint of the key that the token is bound to.
+    pub(super) bound: Option<String>,
 }
 
 /// Verifies tokens.
@@ -55,7 +58,13 @@ impl Tokens {
     /// # Errors
     /// A token that may not, or keys that cannot be had.
     pub(super) async fn verify(&self, token: &str, now: SystemTime) -> Result<Claims, Denied> {
-        self.read(&self.signed(token).await?, now).ok_or(Denied::Wrong)
+        let claims = self.signed(token).await?;
+        let bound = match Binding::of(&claims) {
+            Binding::Bearer => None,
+            Binding::Key(thumbprint) => Some(thumbprint),
+            Binding::Unknown => return Err(Denied::Wrong),
+        };
+        self.read(&claims, now).map(|read| Claims { bound, ..read }).ok_or(Denied::Wrong)
     }
 
     /// All that the token says, if it may be believed.
@@ -103,7 +112,7 @@ impl Tokens {
             return None;
         }
         let subject = claims.get("sub").and_then(Value::as_str).unwrap_or_default();
-        Some(Claims { subject: subject.into(), tenant: self.tenant(claims)?, expires })
+        Some(Claims { subject: subject.into(), tenant: self.tenant(claims)?, expires, bound: None })
     }
 
     fn has_scope(&self, claims: &Map<String, Value>) -> bool {

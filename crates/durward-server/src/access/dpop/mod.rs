@@ -1,0 +1,213 @@
+//! Proofs of possession (DPoP, RFC 9449) on requests: read, compared with the request, and each taken once.
+//!
+//! ```text
+//!   headers --shown--> text --Proofs::check--> CheckedProof --Proofs::take--> ProvenKey
+//! ```
+//!
+//! A proof is taken when all else is known to be right: whoever has nothing to show beside it fills no memory. That it was taken, a
+//! node remembers for itself, for as long as the proof could be shown again.
+
+mod nonces;
+mod seen;
+
+use std::fmt;
+
+use durward_session::Service;
+use durward_session::identity::jwt::{Proof, ProofExpected, ProofRefusal};
+use durward_session::identity::{IdentityError, Moment};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+
+use nonces::Nonces;
+pub(crate) use seen::Seen;
+
+/// Where proofs are.
+pub(crate) const DPOP: HeaderName = HeaderName::from_static("dpop");
+
+/// Where a server gives out what the next proof must have in it (RFC 9449, 8.1).
+pub(crate) const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
+
+/// How callers with tokens that are bound to a key may authenticate (RFC 9449, 7.1).
+pub(crate) const CHALLENGE: &str =
+    "DPoP algs=\"RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA\"";
+
+/// Why a request proves nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotProved {
+    /// There are several proofs.
+    Several,
+    Refused(ProofRefusal),
+    /// It is by another key than the one that is bound to what is shown.
+    Key,
+    /// It was shown before.
+    Again,
+    /// The proof must have a `nonce` that this server gave out a moment ago.
+    Nonce,
+    /// Nothing more can be remembered: nobody knows whether it was shown before.
+    Full,
+}
+
+impl NotProved {
+    /// In words for a developer: ASCII, without quotation marks.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            NotProved::Several => "there is more than one DPoP header",
+            NotProved::Refused(refusal) => refusal.words(),
+            NotProved::Key => "it is by another key than the token is bound to",
+            NotProved::Again => "its jti was used before",
+            NotProved::Nonce => "its nonce must be the one in DPoP-Nonce",
+            NotProved::Full => "too many proofs are being shown",
+        }
+    }
+}
+
+impl fmt::Display for NotProved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.words())
+    }
+}
+
+impl From<ProofRefusal> for NotProved {
+    fn from(refusal: ProofRefusal) -> NotProved {
+        NotProved::Refused(refusal)
+    }
+}
+
+/// A proof that was made for the request, and may have been shown before.
+pub(crate) struct CheckedProof(Proof);
+
+impl CheckedProof {
+    /// Reads a proof, and compares it with the request.
+    ///
+    /// # Errors
+    /// It is none, or of another request.
+    pub(crate) fn read(text: &str, expected: &ProofExpected<'_>) -> Result<CheckedProof, NotProved> {
+        let proof = Proof::read(text)?;
+        proof.check(expected)?;
+        Ok(CheckedProof(proof))
+    }
+
+    /// What names its key. Whoever acts on it takes the proof.
+    pub(crate) fn thumbprint(&self) -> &str {
+        self.0.thumbprint()
+    }
+
+    /// Takes the proof, which is good once.
+    ///
+    /// # Errors
+    /// It was taken before, or there is no room.
+    pub(crate) fn take(self, seen: &Seen, now: Moment) -> Result<ProvenKey, NotProved> {
+        seen.put(&self.0, now)?;
+        Ok(ProvenKey(self.0.thumbprint().to_owned()))
+    }
+}
+
+/// The thumbprint of a key that whoever asks has shown to have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ProvenKey(String);
+
+impl ProvenKey {
+    pub(crate) fn thumbprint(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The proof that a request shows.
+///
+/// # Errors
+/// Several, or what cannot be one.
+pub(crate) fn shown(headers: &HeaderMap) -> Result<Option<&str>, NotProved> {
+    let mut fields = headers.get_all(DPOP).iter();
+    match (fields.next(), fields.next()) {
+        (None, _) => Ok(None),
+        (Some(field), None) => field.to_str().map(Some).map_err(|_| ProofRefusal::Malformed.into()),
+        (Some(_), Some(_)) => Err(NotProved::Several),
+    }
+}
+
+/// What proofs are looked at with by the server that binds tokens.
+pub(crate) struct Proofs {
+    seen: Seen,
+    /// Apart: those who push requests need have nothing to show beside a proof.
+    pushed: Seen,
+    nonces: Nonces,
+    needs_nonces: bool,
+}
+
+/// What a proof is shown for: where that is, and what is remembered of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShownFor {
+    /// A token, or what a token opens.
+    Token,
+    /// A request that is pushed.
+    Push,
+}
+
+impl Proofs {
+    /// `needs_nonces` says whether every proof must have a `nonce` of this server.
+    ///
+    /// # Errors
+    /// There is no randomness.
+    pub(crate) fn new(service: Option<&Service>, needs_nonces: bool) -> Result<Proofs, IdentityError> {
+        let nonces = Nonces::new(service)?;
+        Ok(Proofs { seen: Seen::default(), pushed: Seen::default(), nonces, needs_nonces })
+    }
+
+    /// Reads a proof, and compares it with the request.
+    ///
+    /// # Errors
+    /// It is none, of another request, or has not the `nonce` that it needs. One that it need not have must be right as well.
+    pub(crate) fn check(&self, text: &str, expected: &ProofExpected<'_>) -> Result<CheckedProof, NotProved> {
+        let checked = CheckedProof::read(text, expected)?;
+        match checked.0.nonce() {
+            None if self.needs_nonces => Err(NotProved::Nonce),
+            Some(nonce) if !self.nonces.gave(nonce, expected.now) => Err(NotProved::Nonce),
+            Some(_) | None => Ok(checked),
+        }
+    }
+
+    /// Takes a proof, which is good once.
+    ///
+    /// # Errors
+    /// As of [`CheckedProof::take`].
+    pub(crate) fn take(
+        &self,
+        proof: CheckedProof,
+        shown_for: ShownFor,
+        now: Moment,
+    ) -> Result<ProvenKey, NotProved> {
+        let seen = match shown_for {
+            ShownFor::Token => &self.seen,
+            ShownFor::Push => &self.pushed,
+        };
+        proof.take(seen, now)
+    }
+
+    /// What the next proof is to have in it, where an answer has to say that: always where it must have one, and else where one was wrong.
+    pub(crate) fn next_nonce(&self, refused: Option<NotProved>, now: Moment) -> Option<HeaderValue> {
+        let is_told = self.needs_nonces || refused == Some(NotProved::Nonce);
+        is_told.then(|| HeaderValue::try_from(self.nonces.at(now)?).ok()).flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use durward_session::identity::jwt::PROOF_ALGORITHMS;
+
+    use super::*;
+
+    #[test]
+    fn the_challenge_names_every_algorithm() {
+        let names: Vec<&str> = PROOF_ALGORITHMS.iter().map(|algorithm| algorithm.name()).collect();
+        assert_eq!(CHALLENGE, format!("DPoP algs=\"{}\"", names.join(" ")));
+    }
+
+    #[test]
+    fn one_header_is_read_and_no_second_one() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(shown(&headers), Ok(None));
+        headers.append(DPOP, HeaderValue::from_static("a.b.c"));
+        assert_eq!(shown(&headers), Ok(Some("a.b.c")));
+        headers.append(DPOP, HeaderValue::from_static("a.b.c"));
+        assert_eq!(shown(&headers), Err(NotProved::Several));
+    }
+}
