@@ -116,7 +116,7 @@ pub(super) fn page(
     };
     // A first guess, by the application, of who will log in; whoever is asked later is who they are.
     let hint = asked.login_hint.as_ref().filter(|_| interaction.stage == Stage::Password);
-    let mut answer = request.page(&Page {
+    let shown = Page {
         action: INTERACTION.to_owned(),
         csrf,
         username: interaction.user.as_ref().or(hint).cloned(),
@@ -125,7 +125,8 @@ pub(super) fn page(
         client: name,
         redirect_uri: Some(asked.redirect_uri.clone()),
         detail: None,
-    });
+    };
+    let mut answer = request.page_in(asked.languages.as_deref(), &shown);
     if let Some(name) = &interaction.new_browser {
         let cookies = &request.surface.cookies;
         cookies.set(&mut answer, &cookies.browser, name, None);

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::access::issued::user_claims::{self, OPENID};
 use crate::access::issued::{Issued, subject};
+use crate::base::parameters::Parameters;
 use crate::surfaces::http::{Answer, text_of};
 
 /// Why nothing is said.
@@ -19,13 +20,15 @@ enum Refused {
     Unshown,
     /// The token is not good, or not good any more.
     Token,
+    /// A token was shown in two ways, or in a form that cannot be read.
+    Request,
     /// It was not given for this.
     Scope,
     Unavailable,
 }
 
 pub(super) async fn answer(issued: &Issued, service: &Service, headers: &HeaderMap, now: Moment) -> Answer {
-    let mut answer = match said(issued, service, headers, now).await {
+    let answer = match said(issued, service, headers, now).await {
         Ok(claims) => {
             let text = Value::Object(claims).to_string() + "\n";
             let mut answer = Response::new(Full::new(Bytes::from(text)));
@@ -35,6 +38,22 @@ pub(super) async fn answer(issued: &Issued, service: &Service, headers: &HeaderM
         }
         Err(refused) => refusal(&refused),
     };
+    for_any_page(answer)
+}
+
+/// A token in a form is what a Bearer token in the header is (RFC 6750, 2.2), and is put there. Not where a token is shown in both.
+pub(super) fn show_token_of(form: &[u8], headers: &mut HeaderMap) -> bool {
+    let Ok(parameters) = Parameters::read(form) else { return false };
+    let Some(token) = parameters.get("access_token") else { return true };
+    let Ok(shown) = HeaderValue::try_from(format!("Bearer {token}")) else { return false };
+    headers.insert(header::AUTHORIZATION, shown).is_none()
+}
+
+pub(super) fn wrong_request() -> Answer {
+    for_any_page(refusal(&Refused::Request))
+}
+
+fn for_any_page(mut answer: Answer) -> Answer {
     let headers = answer.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     // The token is shown, and no cookie counts: any page that has one may ask.
@@ -47,6 +66,7 @@ fn refusal(refused: &Refused) -> Answer {
     let (status, challenge) = match refused {
         Refused::Unshown => (StatusCode::UNAUTHORIZED, "Bearer"),
         Refused::Token => (StatusCode::UNAUTHORIZED, "Bearer error=\"invalid_token\""),
+        Refused::Request => (StatusCode::BAD_REQUEST, "Bearer error=\"invalid_request\""),
         Refused::Scope => (StatusCode::FORBIDDEN, "Bearer error=\"insufficient_scope\", scope=\"openid\""),
         Refused::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, ""),
     };
