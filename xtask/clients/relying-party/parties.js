@@ -171,6 +171,9 @@ const durward = new Durward(program, folder, `http://127.0.0.1:${await freePort(
 const Party = process.env.APACHE === undefined ? Spring : Apache
 const party = new Party(folder, await freePort(), text)
 const browsers = reader()
+// Whoever ends this, at whatever moment, ends what it has started.
+process.once('SIGTERM', () => process.exit(1))
+process.once('exit', () => [party.server, durward.server].forEach((started) => started?.kill()))
 const { settings, secrets } = prepare()
 try {
   await durward.start()
