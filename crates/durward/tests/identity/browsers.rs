@@ -119,11 +119,11 @@ fn over<T>(answer: Result<T, String>) {
     assert_eq!(answer.err().as_deref(), Some("invalid_grant"));
 }
 
-/// Two nodes in a cluster.
-async fn nodes(mode: &str) -> Option<(Servers, Node, Node)> {
-    let servers = Servers::start_one(&format!("browsers-{mode}"), "").await?;
+/// Two nodes in a cluster, for a test.
+async fn nodes(test: &str, mode: &str) -> Option<(Servers, Node, Node)> {
+    let servers = Servers::start_one(&format!("{test}-{mode}"), "").await?;
     let node =
-        |name: &str| Node::of_cluster(&format!("browsers-{mode}-{name}"), mode, &servers.addresses(), OAUTH);
+        |name: &str| Node::of_cluster(&format!("{test}-{mode}-{name}"), mode, &servers.addresses(), OAUTH);
     let (a, b) = (node("a"), node("b"));
     for node in [&a, &b] {
         node.begin().await;
@@ -138,7 +138,7 @@ async fn nodes(mode: &str) -> Option<(Servers, Node, Node)> {
 async fn each_step_of_a_login_is_good_at_the_other_node() {
     let _turn = turn().await;
     for mode in ["best-effort", "assured-write", "assured-read"] {
-        let Some((_servers, a, b)) = nodes(mode).await else { return };
+        let Some((_servers, a, b)) = nodes("steps", mode).await else { return };
         let mut browser = Browser::default();
         let code = browser.login(&a, &b).await;
         let first = exchange(&a, &code).await.unwrap();
@@ -171,7 +171,7 @@ async fn each_step_of_a_login_is_good_at_the_other_node() {
 async fn what_was_used_at_one_node_ends_all_when_it_is_used_at_the_other() {
     let _turn = turn().await;
     for mode in ["assured-write", "assured-read"] {
-        let Some((_servers, a, b)) = nodes(mode).await else { return };
+        let Some((_servers, a, b)) = nodes("used-again", mode).await else { return };
         let mut browser = Browser::default();
         let code = browser.login(&a, &b).await;
         // The code: at once, as the store orders what nodes say.
