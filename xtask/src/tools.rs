@@ -83,6 +83,20 @@ pub(crate) const SLAPD: Tool =
 pub(crate) const NGINX: Tool =
     Tool { names: &["nginx"], package: "nginx", purpose: "the tests of the lab over HTTP/2" };
 
+/// A server in front of applications whose users log in.
+pub(crate) const APACHE: Tool = Tool {
+    names: &["apache2"],
+    package: "apache2-bin",
+    purpose: "an application behind Apache, whose users log in",
+};
+
+/// What has them log in.
+pub(crate) const APACHE_OPENIDC: Tool = Tool {
+    names: &["/usr/lib/apache2/modules/mod_auth_openidc.so"],
+    package: "libapache2-mod-auth-openidc",
+    purpose: "an application behind Apache, whose users log in",
+};
+
 /// What makes codes of second steps.
 pub(crate) const OATHTOOL: Tool = Tool {
     names: &["oathtool"],
@@ -134,7 +148,7 @@ pub(crate) const CHROMIUM: Tool = Tool {
 };
 
 /// All of them that tests want.
-const ALL: [Tool; 23] = [
+const ALL: [Tool; 25] = [
     CPP_COMPILER,
     C_COMPILER,
     CMAKE,
@@ -150,6 +164,8 @@ const ALL: [Tool; 23] = [
     MOSQUITTO_PUB,
     SLAPD,
     NGINX,
+    APACHE,
+    APACHE_OPENIDC,
     OATHTOOL,
     PROMETHEUS,
     OPENSSL,

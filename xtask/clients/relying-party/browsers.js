@@ -1,6 +1,8 @@
 // What a user sits in front of: Chromium without scripts, on a narrow screen and by keyboard; or, where there is none, a reader of forms
 // that keeps cookies as a browser does, as far as these pages need it.
 
+import { request } from 'node:http'
+
 /** Chromium, of which `CHROMIUM` names the program. */
 export async function chromium(program, notes) {
   const { chromium } = await import('playwright-core')
@@ -75,6 +77,26 @@ class Seated {
   }
 }
 
+/** What browsers send when they go somewhere; `fetch` would say that a script asks, to which some programs answer otherwise. */
+const NAVIGATION = { accept: 'text/html,*/*;q=0.8', 'accept-language': 'en', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+
+/** One request and its answer, with nothing followed. */
+export function exchange(address, { method = 'GET', headers = {}, body = '' } = {}) {
+  return new Promise((answered, failed) => {
+    const length = method === 'GET' ? {} : { 'content-length': Buffer.byteLength(body) }
+    let seen
+    const done = () => answered({ status: seen.answer.statusCode, headers: seen.answer.headers, text: Buffer.concat(seen.parts).toString() })
+    // mod_auth_openidc sends a second answer behind some errors. Browsers pass over it.
+    const isWhole = (error) => seen !== undefined && error.code === 'HPE_CLOSED_CONNECTION'
+    const asked = request(address, { method, headers: { ...headers, ...length }, agent: false }, (answer) => {
+      seen = { answer, parts: [] }
+      answer.on('data', (part) => seen.parts.push(part)).on('end', done)
+      answer.on('error', failed)
+    })
+    asked.on('error', (error) => (isWhole(error) ? done() : failed(error))).end(body)
+  })
+}
+
 /** A reader of forms. */
 export function reader() {
   return { name: 'a reader of forms', user: async () => new Reader(), close: async () => {} }
@@ -82,6 +104,7 @@ export function reader() {
 
 class Reader {
   constructor() {
+    /** By host and name: a port is no other place for a cookie. */
     this.cookies = new Map()
   }
 
@@ -91,19 +114,35 @@ class Reader {
 
   async ask(address, options, hops = 0) {
     if (hops > 10) throw new Error('redirected for ever')
-    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const headers = { ...options.headers, ...(cookie && { cookie }), 'accept-language': 'en' }
-    const answer = await fetch(address, { ...options, headers, redirect: 'manual' })
-    for (const line of answer.headers.getSetCookie()) {
+    const own = `${address.hostname} `
+    const kept = [...this.cookies].filter(([key]) => key.startsWith(own))
+    const cookie = kept.map(([key, value]) => `${key.slice(own.length)}=${value}`).join('; ')
+    const headers = { ...NAVIGATION, ...options.headers, ...(cookie && { cookie }) }
+    const answer = await exchange(address, { ...options, headers })
+    for (const line of answer.headers['set-cookie'] ?? []) {
       const [pair, ...rules] = line.split(/; */)
       const [name, value] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]
-      if (rules.some((rule) => /^max-age=0$/i.test(rule))) this.cookies.delete(name)
-      else this.cookies.set(name, value)
+      const ends = rules.map((rule) => /^expires=(.*)$/i.exec(rule)?.[1]).find((end) => end !== undefined)
+      const isOver = rules.some((rule) => /^max-age=0$/i.test(rule)) || (ends !== undefined && new Date(ends) < new Date())
+      if (isOver) this.cookies.delete(own + name)
+      else this.cookies.set(own + name, value)
     }
-    const place = answer.headers.get('location')
-    if (place !== null) return this.ask(new URL(place, address), { method: 'GET' }, hops + 1)
-    this.shown = { address: new URL(address), text: await answer.text() }
+    const place = answer.headers.location
+    const next = place === undefined ? undefined : new URL(place, address)
+    if (next !== undefined && next.origin === this.closed) return (this.shown = { address: next, status: answer.status, text: '' })
+    if (next !== undefined) return this.ask(next, { method: 'GET' }, hops + 1)
+    this.shown = { address: new URL(address), status: answer.status, text: answer.text }
     return this.shown
+  }
+
+  /** The address at this origin to which it is sent, and does not go. */
+  async stoppedAt(origin, act) {
+    this.closed = origin
+    try {
+      return (await act()).address
+    } finally {
+      this.closed = undefined
+    }
   }
 
   /** What stands in the form's fields is sent with what is typed. */

@@ -8,17 +8,10 @@ import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
 import * as oidc from 'openid-client'
 import { chromium, reader } from './browsers.js'
+import { assert, freePort } from './server.js'
 
 const [durward, folder, pictures] = process.argv.slice(2)
 const notes = []
-
-async function freePort() {
-  const probe = createServer()
-  await new Promise((listening) => probe.listen(0, '127.0.0.1', listening))
-  const { port } = probe.address()
-  await new Promise((closed) => probe.close(closed))
-  return port
-}
 
 function run(input, ...words) {
   const ran = spawnSync(durward, words, { cwd: folder, input, encoding: 'utf8' })
@@ -35,10 +28,6 @@ function code(secret, later = 0) {
   const digest = createHmac('sha1', key).update(moving).digest()
   const number = digest.readUInt32BE(digest[19] & 15) & 0x7fffffff
   return String(number % 1_000_000).padStart(6, '0')
-}
-
-function assert(holds, ...why) {
-  if (!holds) throw new Error(why.map(String).join(' '))
 }
 
 /** An application: where the browser comes back to, and the package that speaks for it. */

@@ -20,12 +20,12 @@ pub(crate) fn tool(tool: Tool) -> Result<PathBuf, Missing> {
 }
 
 /// Where the scripts of a language are.
-fn scripts(language: &str) -> PathBuf {
+pub(super) fn scripts(language: &str) -> PathBuf {
     metadata::root().join("xtask/clients").join(language)
 }
 
 /// Where its packages are put.
-fn folder(language: &str) -> Result<PathBuf, String> {
+pub(super) fn folder(language: &str) -> Result<PathBuf, String> {
     Ok(Metadata::read()?.target_directory.join("clients").join(language))
 }
 
@@ -133,7 +133,7 @@ fn java(class: &str) -> Result<Command, Missing> {
 
 /// A package of JavaScript that applications have their users log in with.
 pub(super) fn openid_client() -> Result<Command, Missing> {
-    let folder = node_packages("relying-party", &["relying-party.js", "browsers.js"])?;
+    let folder = node_packages("relying-party", &["relying-party.js", "browsers.js", "server.js"])?;
     let mut command = Command::new(tool(NODE)?);
     command.arg(folder.join("relying-party.js"));
     Ok(command)

@@ -6,6 +6,7 @@
 //! changes must not break a build by itself.
 
 pub(crate) mod install;
+mod parties;
 mod puppet;
 mod scenarios;
 mod scripts;

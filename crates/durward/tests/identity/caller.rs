@@ -25,6 +25,7 @@ pub(crate) enum Said<T> {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
+    head: String,
     pub(crate) body: String,
 }
 
@@ -32,6 +33,28 @@ impl Answer {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
+
+    /// The values of a header.
+    pub(crate) fn headers(&self, name: &str) -> impl Iterator<Item = &str> {
+        let fields = self.head.lines().filter_map(|line| line.split_once(": "));
+        fields.filter(move |(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+}
+
+/// What a browser asks, with the cookies that it has; a form where there is a body, whose values need no escape.
+///
+/// # Errors
+/// As [`call`].
+pub(crate) async fn browse(
+    address: SocketAddr,
+    line: &str,
+    cookies: &str,
+    form: &str,
+) -> Result<Answer, String> {
+    let headers = format!(
+        "Content-Type: application/x-www-form-urlencoded\r\nSec-Fetch-Site: same-origin\r\nCookie: {cookies}\r\n"
+    );
+    send(address, line, &headers, form).await
 }
 
 /// Calls once, over a connection of its own.
@@ -84,12 +107,12 @@ async fn send(address: SocketAddr, line: &str, headers: &str, body: &str) -> Res
     let cut = || format!("an answer that was cut off: {text}");
     let (head, body) = text.split_once("\r\n\r\n").ok_or_else(cut)?;
     let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).ok_or_else(cut)?;
-    let length = head.to_ascii_lowercase();
+    let (head, length) = (head.to_owned(), head.to_ascii_lowercase());
     let length = length.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next());
     if length.is_some_and(|length| length.parse() != Ok(body.len())) {
         return Err(cut());
     }
-    Ok(Answer { status, body: body.to_owned() })
+    Ok(Answer { status, head, body: body.to_owned() })
 }
 
 async fn post(address: SocketAddr, path: &str, token: &str, body: &Value) -> Said<Answer> {

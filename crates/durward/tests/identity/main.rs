@@ -10,6 +10,7 @@
 )]
 
 mod attacks;
+mod browsers;
 mod caller;
 mod faults;
 mod ldap;

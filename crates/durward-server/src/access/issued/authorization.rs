@@ -29,6 +29,9 @@ const STATE_BYTES_MAX: usize = 2048;
 /// The longest `nonce`, which goes into the code and the ID token.
 const NONCE_BYTES_MAX: usize = 512;
 
+/// The longest `ui_locales`: some dozens of languages.
+const LANGUAGES_BYTES_MAX: usize = 256;
+
 /// How many characters a digest by SHA-256 has in Base64.
 const CHALLENGE_LENGTH: usize = 43;
 
@@ -54,6 +57,9 @@ pub(crate) struct Authorization {
     pub(crate) level: Option<u8>,
     /// The name that stands in the form at first.
     pub(crate) login_hint: Option<String>,
+    /// The languages that pages are wished for in, as `Accept-Language` has them.
+    #[serde(default)]
+    pub(crate) languages: Option<String>,
     /// The `sub` of who must be logged in.
     pub(crate) subject: Option<String>,
     /// The thumbprint of the key without which the code is worth nothing (RFC 9449, 10).
@@ -135,7 +141,8 @@ impl Issued {
         let id =
             parameters.get("client_id").ok_or(NotAuthorized::Here("the parameter `client_id` is missing"))?;
         let client = self.client(id).ok_or(NotAuthorized::Here("there is no such client"))?;
-        match parameters.get("request_uri") {
+        // Of any other address the client is told that it is not fetched.
+        match parameters.get("request_uri").filter(|uri| uri.starts_with(REQUEST_URI)) {
             None => Ok((self.requested(&client, parameters, now)?, None)),
             Some(uri) => {
                 let found = self.pushed(uri, &client, now);
@@ -222,6 +229,7 @@ impl Issued {
             max_age_s,
             level,
             login_hint: get("login_hint").map(str::to_owned),
+            languages: get("ui_locales").and_then(languages),
             subject,
             key: key(client, get("dpop_jkt"))?,
         })
@@ -280,6 +288,13 @@ fn can_be_read(parameters: &Parameters) -> Result<(), Wrong> {
         return Err(("request_uri_not_supported", "`request_uri` names a pushed request, and nothing else"));
     }
     Ok(())
+}
+
+/// Those of `ui_locales` (OpenID Connect Core, 3.1.2.1). It is a wish: what is too long, or no list of languages, is passed over.
+fn languages(locales: &str) -> Option<String> {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b' ');
+    let is_list = locales.len() <= LANGUAGES_BYTES_MAX && locales.bytes().all(is_part);
+    is_list.then(|| locales.split(' ').filter(|tag| !tag.is_empty()).collect::<Vec<_>>().join(","))
 }
 
 /// RFC 7636, 4.3. A challenge that is not digested protects nothing from who sees the request: `plain` is refused.

@@ -245,13 +245,16 @@ pub(super) fn is_issuer(text: &str) -> bool {
     })
 }
 
+/// Whether it has only what addresses are made of, and no fragment.
+fn is_plain(uri: &str) -> bool {
+    uri.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'#' | b'"' | b'\\' | b'<' | b'>'))
+}
+
 /// Whether browsers may be sent there: over TLS, to this very machine, or to a program by a scheme of its own, which is named after a
 /// domain (RFC 8252, 7.1).
 fn is_redirect(uri: &str) -> bool {
-    let is_plain =
-        uri.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'#' | b'"' | b'\\' | b'<' | b'>'));
     let Some((scheme, rest)) = uri.split_once(':') else { return false };
-    if !is_plain || rest.is_empty() {
+    if !is_plain(uri) || rest.is_empty() {
         return false;
     }
     let authority = rest.strip_prefix("//").map(|rest| rest.split(['/', '?']).next().unwrap_or_default());
@@ -296,8 +299,12 @@ impl OauthClientSettings {
                  or `localhost`",
             );
         }
-        if !self.backchannel_logout_uri.iter().all(|uri| is_issuer(uri)) {
-            return Err("has a `backchannel_logout_uri` that is not `https://...` or `http://...`");
+        // It may have a query (OpenID Connect Back-Channel Logout, 2.2): mod_auth_openidc's is told by its query from where browsers come back.
+        let without_query = |uri: &str| is_issuer(uri.split('?').next().unwrap_or_default());
+        if !self.backchannel_logout_uri.iter().all(|uri| without_query(uri) && is_plain(uri)) {
+            return Err(
+                "has a `backchannel_logout_uri` that is not `https://...` or `http://...`, or has a `#`",
+            );
         }
         Ok(())
     }

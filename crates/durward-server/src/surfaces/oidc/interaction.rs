@@ -117,7 +117,7 @@ pub(super) fn page(
     };
     // A first guess, by the application, of who will log in; whoever is asked later is who they are.
     let hint = asked.login_hint.as_ref().filter(|_| interaction.stage == Stage::Password);
-    let mut answer = request.page(&Page {
+    let shown = Page {
         action: INTERACTION.to_owned(),
         csrf,
         username: interaction.user.as_ref().or(hint).cloned(),
@@ -128,7 +128,8 @@ pub(super) fn page(
         detail: None,
         passkey: options,
         forgot: request.surface.reset.place(),
-    });
+    };
+    let mut answer = request.page_in(asked.languages.as_deref(), &shown);
     interaction.binding.keep(&mut answer, &request.surface.cookies);
     answer
 }

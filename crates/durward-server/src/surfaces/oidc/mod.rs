@@ -127,13 +127,16 @@ impl Surface {
         ask: Ask,
         request: hyper::Request<Incoming>,
     ) -> Answer {
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
         let is_post = head.method == Method::POST;
         let body = match self.bodies.receive_within(body, (BODY_BYTES_MAX, "oauth.body")).await {
             Ok(body) => body,
             Err(problem) => return problem.into_answer(Form::Json),
         };
         if ask == Ask::UserInfo {
+            if is_post && is_form(&head.headers) && !userinfo::show_token_of(&body, &mut head.headers) {
+                return userinfo::wrong_request();
+            }
             return userinfo::answer(&self.issued, &self.service, &head, self.now()).await;
         }
         if is_post && !is_form(&head.headers) {
@@ -178,7 +181,15 @@ impl Surface {
 impl BrowserRequest<'_> {
     /// A page, in the browser's language.
     fn page(&self, page: &Page) -> Answer {
-        self.surface.pages.render(page, text_of(self.headers, &header::ACCEPT_LANGUAGE))
+        self.page_in(None, page)
+    }
+
+    /// A page in one of these languages, if there is one, or else in the browser's.
+    fn page_in(&self, languages: Option<&str>, page: &Page) -> Answer {
+        let own = text_of(self.headers, &header::ACCEPT_LANGUAGE);
+        let wished =
+            languages.map(|wished| [Some(wished), own].into_iter().flatten().collect::<Vec<_>>().join(","));
+        self.surface.pages.render(page, wished.as_deref().or(own))
     }
 
     /// A page that is no step of a login.

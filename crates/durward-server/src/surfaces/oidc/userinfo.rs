@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use crate::access::dpop::{self, DPOP, DPOP_NONCE, NotProved, ShownFor};
 use crate::access::issued::user_claims::{self, OPENID};
 use crate::access::issued::{Issued, subject};
+use crate::base::parameters::Parameters;
 use crate::surfaces::http::Answer;
 
 /// Why nothing is said.
@@ -22,6 +23,8 @@ enum Refused {
     Unshown,
     /// The token is not good, or not good any more, or it is bound to a key and shown as if it were not.
     Token(Scheme),
+    /// A token was shown in two ways, or in a form that cannot be read.
+    Request,
     /// It was not given for this.
     Scope(Scheme),
     /// It is bound to a key, and the proof is none, or of something else.
@@ -57,16 +60,36 @@ pub(super) async fn answer(issued: &Issued, service: &Service, head: &request::P
         Err(refused) => {
             let why = match refused {
                 Refused::Proof(why) => Some(why),
-                Refused::Unshown | Refused::Token(_) | Refused::Scope(_) | Refused::Unavailable => None,
+                Refused::Unshown
+                | Refused::Token(_)
+                | Refused::Request
+                | Refused::Scope(_)
+                | Refused::Unavailable => None,
             };
             (refusal(&refused), why)
         }
     };
-    let headers = answer.headers_mut();
     let nonce = issued.proofs.next_nonce(why, now).filter(|_| head.headers.contains_key(DPOP));
     if let Some(nonce) = nonce {
-        headers.insert(DPOP_NONCE, nonce);
+        answer.headers_mut().insert(DPOP_NONCE, nonce);
     }
+    for_any_page(answer)
+}
+
+/// A token in a form is what a Bearer token in the header is (RFC 6750, 2.2), and is put there. Not where a token is shown in both.
+pub(super) fn show_token_of(form: &[u8], headers: &mut HeaderMap) -> bool {
+    let Ok(parameters) = Parameters::read(form) else { return false };
+    let Some(token) = parameters.get("access_token") else { return true };
+    let Ok(shown) = HeaderValue::try_from(format!("Bearer {token}")) else { return false };
+    headers.insert(header::AUTHORIZATION, shown).is_none()
+}
+
+pub(super) fn wrong_request() -> Answer {
+    for_any_page(refusal(&Refused::Request))
+}
+
+fn for_any_page(mut answer: Answer) -> Answer {
+    let headers = answer.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     // The token is shown, and no cookie counts: any page that has one may ask.
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
@@ -93,6 +116,7 @@ fn refusal(refused: &Refused) -> Answer {
             let more = format!("error=\"invalid_dpop_proof\", error_description=\"{why}\"");
             (StatusCode::UNAUTHORIZED, vec![dpop(&more)])
         }
+        Refused::Request => (StatusCode::BAD_REQUEST, vec!["Bearer error=\"invalid_request\"".to_owned()]),
         Refused::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, Vec::new()),
     };
     let mut answer = Response::new(Full::new(Bytes::new()));

@@ -167,6 +167,9 @@ fn settings_that_would_give_tokens_to_nobody_or_anybody_stop_the_start() {
         (format!("{client}scopes = ['a b']"), "scope"),
         (format!("{client}algorithm = 'ES256'"), "algorithm"),
         (format!("{client}{client}"), "twice"),
+        (format!("{client}backchannel_logout_uri = 'https://a/b?c=d#e'"), "backchannel_logout_uri"),
+        (format!("{client}backchannel_logout_uri = 'https://u@a/b?c=d'"), "backchannel_logout_uri"),
+        (format!("{client}backchannel_logout_uri = '?c=d'"), "backchannel_logout_uri"),
         (client.replace("$argon2id$x", "plain"), "durward generate"),
     ];
     for (oauth, named) in cases {

@@ -125,6 +125,34 @@ fn no_text_passes_for_another_or_for_one_that_was_changed() {
     reply.is_refused(401, "invalid_client");
 }
 
+/// RFC 6750, 2: a request shows a token in one way.
+#[test]
+fn userinfo_takes_a_token_once_and_from_a_form_as_from_the_header() {
+    let world = World::new();
+    let (_, code) = world.logged_in();
+    let access = world.exchange(&code).member("access_token");
+    let ask = |method: &str, path: &str, headers: &[(&str, &str)], form: &[(&str, &str)]| {
+        let body = crate::oauth::world::encoded(form);
+        super::world::send(&world.server, method, path, headers, &body).status
+    };
+    let bearer = format!("Bearer {access}");
+    let (form, shown) = (super::world::FORM, ("Authorization", bearer.as_str()));
+    let token = ("access_token", access.as_str());
+    assert_eq!(ask("POST", "/oauth2/userinfo", &[form], &[token]), 200);
+    assert_eq!(ask("POST", "/oauth2/userinfo", &[form, shown], &[("x", "y")]), 200);
+    assert_eq!(ask("POST", "/oauth2/userinfo", &[form, shown], &[token]), 400);
+    assert_eq!(ask("POST", "/oauth2/userinfo", &[form], &[token, token]), 400);
+    assert_eq!(ask("POST", "/oauth2/userinfo", &[form], &[("access_token", "a\nb")]), 400);
+    for wrong in ["x", &access[1..], code.as_str()] {
+        assert_eq!(ask("POST", "/oauth2/userinfo", &[form], &[("access_token", wrong)]), 401);
+    }
+    // Nowhere else: addresses end in logs, and other bodies are no forms.
+    let query = format!("/oauth2/userinfo?access_token={access}");
+    assert_eq!(ask("GET", &query, &[], &[]), 401);
+    assert_eq!(ask("POST", &query, &[form], &[]), 401);
+    assert_eq!(ask("POST", "/oauth2/userinfo", &[("Content-Type", "text/plain")], &[token]), 401);
+}
+
 #[test]
 fn a_form_is_good_in_its_browser_alone_and_for_its_time() {
     let world = World::new();

@@ -75,9 +75,10 @@ fn after_a_logout_nobody_is_sent_to_where_the_client_does_not_have() {
 }
 
 /// An application that says what it is told, as whoever listens.
-fn listener() -> (String, mpsc::Receiver<String>) {
+pub(super) fn listener() -> (String, mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let place = format!("http://{}/ended", listener.local_addr().unwrap());
+    // With a query, as mod_auth_openidc has it.
+    let place = format!("http://{}/ended?logout=backchannel", listener.local_addr().unwrap());
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
         for stream in listener.incoming() {
@@ -100,7 +101,7 @@ fn request(mut stream: TcpStream) -> String {
         text.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
         let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
         let head = head.to_ascii_lowercase();
-        assert!(head.starts_with("post /ended "), "{head}");
+        assert!(head.starts_with("post /ended?logout=backchannel "), "{head}");
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
         if body.len() >= length.parse().unwrap() {
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();

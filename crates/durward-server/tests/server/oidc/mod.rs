@@ -4,6 +4,7 @@ mod flow;
 mod forms;
 mod hostile;
 mod logout;
+mod openid_conformance;
 #[cfg(feature = "ldap")]
 mod outside;
 mod passkeys;

@@ -362,6 +362,8 @@ fn fill(directory: &Directory, totp: &Totp) {
         account.groups = vec!["staff".to_owned()];
         account.attributes.insert("mail".to_owned(), vec![format!("{name}@example.org")]);
         account.attributes.insert("cn".to_owned(), vec![format!("{name} of House")]);
+        account.attributes.insert("telephoneNumber".to_owned(), vec!["+44 1632 960001".to_owned()]);
+        account.attributes.insert("postalAddress".to_owned(), vec!["1 High Street, Ely".to_owned()]);
         if name == "berta" {
             let second = SecondStep { totp: totp.clone(), used: None, recovery: RecoveryCodes::default() };
             account.second_step = Some(second);
