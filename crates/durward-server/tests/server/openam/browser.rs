@@ -106,7 +106,10 @@ fn a_user_logs_in_and_is_sent_back() {
         let form = browser.get(&format!("{path}{more}"));
         assert_eq!(form.status, 200, "{more}");
         assert!(world.is_valid(&before), "{more}");
-        assert_eq!(place(&browser.log_in(&form, "demo", "changeit")), "https://app.openam.local/records?id=7");
+        assert_eq!(
+            place(&browser.log_in(&form, "demo", "changeit")),
+            "https://app.openam.local/records?id=7"
+        );
         assert!(!world.is_valid(&before) && world.is_valid(browser.token().unwrap()), "{more}");
     }
 }
@@ -166,7 +169,8 @@ fn an_address_may_be_encoded_and_failures_have_one_of_their_own() {
     let world = World::new(RECORDED);
     let mut browser = Browser::new(&world);
     // `/app?a=b` and `https://evil.example/`.
-    let form = browser.get("/openam/UI/Login?encoded=true&goto=L2FwcD9hPWI=&gotoOnFail=aHR0cHM6Ly9ldmlsLmV4YW1wbGUv");
+    let form = browser
+        .get("/openam/UI/Login?encoded=true&goto=L2FwcD9hPWI=&gotoOnFail=aHR0cHM6Ly9ldmlsLmV4YW1wbGUv");
     assert_eq!(browser.log_in(&form, "demo", "wrong").status, 200);
     assert_eq!(place(&browser.log_in(&form, "demo", "changeit")), "/app?a=b");
     let mut browser = Browser::new(&world);
@@ -175,9 +179,8 @@ fn an_address_may_be_encoded_and_failures_have_one_of_their_own() {
     let failed = browser.log_in(&form, "demo", "wrong");
     assert_eq!((place(&failed), browser.token()), ("https://app.openam.local/failed", None));
     // A browser would not follow a form to two origins.
-    let form = browser.get(
-        "/openam/UI/Login?goto=https://app.openam.local/&gotoOnFail=https://other.openam.local/failed",
-    );
+    let form = browser
+        .get("/openam/UI/Login?goto=https://app.openam.local/&gotoOnFail=https://other.openam.local/failed");
     assert_eq!(browser.log_in(&form, "demo", "wrong").status, 200);
 }
 
@@ -257,8 +260,12 @@ fn a_login_is_of_a_realm_and_there_is_no_other_login_than_there_is() {
     assert_eq!(place(&browser.get("/openam/UI/Login?realm=/sales")), "/openam/console");
     assert_eq!(browser.get("/openam/UI/Login?realm=/").status, 200);
     assert_eq!(place(&browser.get("/openam/UI/Login")), "/openam/console");
-    for query in ["service=ldapService", "module=DataStore", "authlevel=0", "authIndexType=service&authIndexValue=ldapService"]
-    {
+    for query in [
+        "service=ldapService",
+        "module=DataStore",
+        "authlevel=0",
+        "authIndexType=service&authIndexValue=ldapService",
+    ] {
         assert_eq!(Browser::new(&world).get(&format!("/openam/UI/Login?{query}")).status, 200, "{query}");
     }
     for query in [
@@ -330,12 +337,19 @@ fn a_page_of_another_site_logs_nobody_out_without_their_word() {
 fn other_addresses_of_openam_lead_to_the_login() {
     let world = World::new(RECORDED);
     let mut browser = Browser::new(&world);
-    for path in ["/openam", "/openam/", "/openam/XUI/", "/openam/XUI", "/openam/XUI/index.html", "/openam/console"] {
+    for path in
+        ["/openam", "/openam/", "/openam/XUI/", "/openam/XUI", "/openam/XUI/index.html", "/openam/console"]
+    {
         assert_eq!(place(&browser.get(path)), "/openam/UI/Login", "{path}");
-        assert_eq!(place(&browser.get(&format!("{path}?goto=/app&realm=/"))), "/openam/UI/Login?goto=/app&realm=/");
+        assert_eq!(
+            place(&browser.get(&format!("{path}?goto=/app&realm=/"))),
+            "/openam/UI/Login?goto=/app&realm=/"
+        );
     }
     assert_eq!(browser.get("/UI/Login?goto=/app").status, 200);
-    for path in ["/openam/UI", "/openam/UI/login", "/openam/UI/Login/", "/openam/XUI/app.js", "/UI", "/openamx"] {
+    for path in
+        ["/openam/UI", "/openam/UI/login", "/openam/UI/Login/", "/openam/XUI/app.js", "/UI", "/openamx"]
+    {
         assert_eq!(browser.get(path).status, 404, "{path}");
     }
     // Who has a session may end it where OpenAM has its console.

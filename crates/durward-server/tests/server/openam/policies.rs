@@ -156,8 +156,7 @@ fn an_agent_is_told_for_each_resource_and_action() {
     let one = json!({
         "resource": "/records/7", "actions": {"GET": true, "POST": false}, "attributes": {}, "advices": {}, "ttl": 0,
     });
-    let other =
-        json!({"resource": "/elsewhere", "actions": {}, "attributes": {}, "advices": {}, "ttl": 0});
+    let other = json!({"resource": "/elsewhere", "actions": {}, "attributes": {}, "advices": {}, "ttl": 0});
     assert_eq!(agents.evaluated(&body), json!([one, other, one]));
     // The paths of a realm, and the versions.
     let (robot, body) = (agents.token("robot"), body.to_string());
