@@ -151,7 +151,7 @@ pub(super) fn openid_client_and_chromium() -> Result<Command, Missing> {
 pub(super) fn openam_agents() -> Result<Command, Missing> {
     let folder = node_packages("openam-agents", &["agents.js"])?;
     let mut command = Command::new(tool(NODE)?);
-    command.args(["--no-deprecation"]).arg(folder.join("agents.js"));
+    command.arg("--no-warnings").arg(folder.join("agents.js"));
     Ok(command)
 }
 

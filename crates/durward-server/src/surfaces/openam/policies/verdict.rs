@@ -86,9 +86,10 @@ fn read(said: &Value) -> Option<(Told, Vec<(String, String)>)> {
             pairs.push((name.as_str().to_owned(), value.as_text()?.to_owned()));
             Some(())
         };
-        match value {
-            Value::Array(values) => values.iter().try_for_each(push)?,
-            other => push(other)?,
+        if let Value::Array(values) = value {
+            values.iter().try_for_each(push)?;
+        } else {
+            push(value)?;
         }
     }
     Some((told, pairs))

@@ -151,10 +151,7 @@ fn claimed(value: &Json) -> Result<Vec<Value>, Refusal> {
         },
         Json::Null | Json::Array(_) | Json::Object(_) => Err(wrong()),
     };
-    match value {
-        Json::Array(values) => values.iter().map(one).collect(),
-        other => Ok(vec![one(other)?]),
-    }
+    value.as_array().map_or_else(|| Ok(vec![one(value)?]), |values| values.iter().map(one).collect())
 }
 
 /// Decides, with what attribute sources know.
