@@ -32,9 +32,10 @@ pub use base::settings::{
     ListenSurface, LogFormat, LogLevel, LogSettings, NatsStoreSettings, Network, NetworkParseError,
     OauthClientSettings, OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings,
     OpcuaResourceSettings, OpcuaSettings, OpenamSettings, Overrides, PagesSettings, PolicySettings,
-    PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SchemaSettings,
-    ScimSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, SubjectsAssertedBy,
-    TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
+    PolicySource, Redaction, RemoteBundleSettings, RemoteMode, ResetSettings, RsocketSettings, SaplSettings,
+    SchemaSettings, ScimSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings,
+    SubjectsAssertedBy, TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore,
+    XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;
