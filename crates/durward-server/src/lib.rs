@@ -33,9 +33,9 @@ pub use base::settings::{
     NetworkParseError, OauthClientSettings, OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings,
     OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings, OpenamApplicationSettings, OpenamSettings,
     Overrides, PagesSettings, PasskeysSettings, PolicySettings, PolicySource, Redaction,
-    RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SchemaSettings, ScimSettings,
-    SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, SubjectsAssertedBy, TlsSettings,
-    TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
+    RemoteBundleSettings, RemoteMode, ResetSettings, RsocketSettings, SaplSettings, SchemaSettings,
+    ScimSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, SubjectsAssertedBy,
+    TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;

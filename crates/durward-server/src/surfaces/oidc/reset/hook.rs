@@ -39,7 +39,13 @@ pub(super) struct Hook {
 
 enum HookKind {
     Command(Vec<String>),
-    Webhook { http: HttpClient, uri: Uri, secret: String },
+    Webhook(Box<Webhook>),
+}
+
+struct Webhook {
+    http: HttpClient,
+    uri: Uri,
+    secret: String,
 }
 
 /// Why a link was not handed over.
@@ -89,7 +95,8 @@ impl Hook {
         let connector = Connector::new(sources.authorities.as_deref(), sources.connect_time_max())
             .map_err(|error| ConfigError::of_setting("sources.authorities", error.to_string()))?;
         let http = HttpClient::new(connector, Duration::ZERO, 0);
-        Ok(Hook { kind: HookKind::Webhook { http, uri, secret }, time_max })
+        let kind = HookKind::Webhook(Box::new(Webhook { http, uri, secret }));
+        Ok(Hook { kind, time_max })
     }
 
     /// Hands a message over, once.
@@ -99,8 +106,8 @@ impl Hook {
     pub(super) async fn hand_over(&self, message: Vec<u8>) -> Result<(), HookError> {
         match &self.kind {
             HookKind::Command(words) => run(words, &message, self.time_max).await,
-            HookKind::Webhook { http, uri, secret } => {
-                let posted = timeout(self.time_max, post(http, uri, secret, message)).await;
+            HookKind::Webhook(webhook) => {
+                let posted = timeout(self.time_max, webhook.post(message)).await;
                 posted.unwrap_or(Err(HookError::TooSlow))
             }
         }
@@ -150,19 +157,21 @@ async fn end(mut child: Child, group: Option<u32>) {
     let _ = child.kill().await;
 }
 
-/// Redirects are not followed: they are answers that are no success.
-async fn post(http: &HttpClient, uri: &Uri, secret: &str, message: Vec<u8>) -> Result<(), HookError> {
-    let unreachable = |why: String| HookError::Unreachable(why);
-    let signature = signature(secret, &message).ok_or_else(|| unreachable("no signature".to_owned()))?;
-    let signature = HeaderValue::try_from(signature).map_err(|error| unreachable(error.to_string()))?;
-    let mut request = Request::new(Full::new(Bytes::from(message)));
-    *request.method_mut() = Method::POST;
-    *request.uri_mut() = uri.clone();
-    let headers = request.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(SIGNATURE, signature);
-    let status = http.send(request).await.map_err(|error| unreachable(error.to_string()))?.status();
-    if status.is_success() { Ok(()) } else { Err(HookError::Answered(status)) }
+impl Webhook {
+    /// Redirects are not followed: they are answers that are no success.
+    async fn post(&self, message: Vec<u8>) -> Result<(), HookError> {
+        let signature = signature(&self.secret, &message).and_then(|text| HeaderValue::try_from(text).ok());
+        let signature = signature.ok_or_else(|| HookError::Unreachable("no signature".to_owned()))?;
+        let mut request = Request::new(Full::new(Bytes::from(message)));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.uri.clone();
+        let headers = request.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(SIGNATURE, signature);
+        let answer = self.http.send(request).await;
+        let status = answer.map_err(|error| HookError::Unreachable(error.to_string()))?.status();
+        if status.is_success() { Ok(()) } else { Err(HookError::Answered(status)) }
+    }
 }
 
 /// `sha256=` and the HMAC of a message, in hexadecimal digits.
