@@ -276,7 +276,7 @@ impl Directory {
                 return Ok(false);
             }
             // The new name first: what a crash leaves of both is never nobody.
-            changes.extend(new.zip(after.clone().map(JournalEntry::Put)));
+            changes.extend(new.zip(after.clone().map(|account| JournalEntry::Put(Box::new(account)))));
             changes.extend(old.filter(|_| is_renamed).map(|old| {
                 let (realm, subject) = (old.realm().to_owned(), old.subject().to_owned());
                 (old, JournalEntry::Remove { realm, subject, at_ms: now.ms() })
@@ -294,7 +294,8 @@ impl Directory {
         named: Vec<(User, Account)>,
         confirmation: Confirmation,
     ) -> Result<(), IdentityError> {
-        let named = named.into_iter().map(|(user, account)| (user, JournalEntry::Put(account))).collect();
+        let named =
+            named.into_iter().map(|(user, account)| (user, JournalEntry::Put(Box::new(account)))).collect();
         self.commit(journal, held, named, confirmation)
     }
 

@@ -11,7 +11,7 @@ use crate::passkey::Passkeys;
 pub(super) fn merge(base: &JournalEntry, ours: &JournalEntry, theirs: &JournalEntry) -> JournalEntry {
     match (base, ours, theirs) {
         (JournalEntry::Put(base), JournalEntry::Put(ours), JournalEntry::Put(theirs)) => {
-            JournalEntry::Put(merge_accounts(base, ours, theirs))
+            JournalEntry::Put(Box::new(merge_accounts(base, ours, theirs)))
         }
         (_, JournalEntry::Remove { .. }, JournalEntry::Put(_)) => ours.clone(),
         // Removed there; or added here and there, and the store had theirs first.
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn who_was_removed_by_either_is_removed() {
-        let put = |account: Account| JournalEntry::Put(account);
+        let put = |account: Account| JournalEntry::Put(Box::new(account));
         let changed = Account { groups: vec!["staff".to_owned()], ..anna() };
         assert_eq!(merge(&put(anna()), &put(changed.clone()), &removal()), removal());
         assert_eq!(merge(&put(anna()), &removal(), &put(changed)), removal());

@@ -21,7 +21,7 @@ use crate::session::User;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum JournalEntry {
-    Put(Account),
+    Put(Box<Account>),
     Remove {
         realm: String,
         subject: String,
@@ -113,7 +113,7 @@ impl AccountTable {
         match entry {
             JournalEntry::Put(account) => {
                 let handle = account.passkeys.handle().copied();
-                let before = self.users.insert(user.clone(), account);
+                let before = self.users.insert(user.clone(), *account);
                 self.forget_handle(before.as_ref(), &user);
                 if let Some(handle) = handle {
                     self.handles.insert(handle, user);
@@ -176,7 +176,7 @@ impl AccountTable {
     /// What is known of a user, as a journal holds it.
     pub(super) fn entry(&self, user: &User) -> Option<JournalEntry> {
         if let Some(account) = self.users.get(user) {
-            return Some(JournalEntry::Put(account.clone()));
+            return Some(JournalEntry::Put(Box::new(account.clone())));
         }
         self.removed.get(user).map(|at_ms| removal(user, *at_ms))
     }
@@ -287,7 +287,7 @@ mod tests {
 
     fn put(groups: &[&str]) -> JournalEntry {
         let groups = groups.iter().map(|group| (*group).to_owned()).collect();
-        JournalEntry::Put(Account { groups, ..Account::new(&anna()) })
+        JournalEntry::Put(Box::new(Account { groups, ..Account::new(&anna()) }))
     }
 
     fn groups(table: &AccountTable) -> Vec<String> {

@@ -10,7 +10,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_server::IdentitySettings;
 use durward_server::{IdentitySettings, read_cluster_secret};
 use durward_session::ResetLinks;
 use durward_session::identity::passkey::Passkeys;

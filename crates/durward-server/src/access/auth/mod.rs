@@ -105,6 +105,7 @@ impl Identity {
             expires: None,
             may_assert_subjects: false,
             may_administer: false,
+            bound: None,
             by: By::Session,
             settings: 0,
         }

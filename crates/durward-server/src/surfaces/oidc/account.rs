@@ -176,6 +176,9 @@ async fn refused(request: &BrowserRequest<'_>, user: &SignedIn<'_>, why: &Accoun
         AccountFailed::NotKept
         | AccountFailed::NoUser
         | AccountFailed::Password(_)
+        | AccountFailed::Unchanged
+        | AccountFailed::NotTaken(_)
+        | AccountFailed::LinkOver
         | AccountFailed::HasSecondStep
         | AccountFailed::NoSecondStep
         | AccountFailed::Contended => PageError::Unavailable,
