@@ -20,7 +20,7 @@ fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String
 }
 
 /// Settings without a default, or with one that is not a value.
-const WITHOUT_DEFAULT: [&str; 54] = [
+const WITHOUT_DEFAULT: &[&str] = &[
     "sapl.http",
     "identity.users",
     "identity.data",

@@ -11,23 +11,23 @@ use crate::surfaces::http::problem::Problem;
 /// A refusal, with the standard's word for what is wrong where it has one.
 #[derive(Debug)]
 pub(super) struct ScimError {
-    problem: Problem,
+    problem: Box<Problem>,
     kind: Option<&'static str>,
 }
 
 impl ScimError {
     pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> ScimError {
-        ScimError { problem: Problem::new(status, detail), kind: None }
+        ScimError { problem: Box::new(Problem::new(status, detail)), kind: None }
     }
 
     /// 400, with its `scimType`.
     pub(super) fn bad(kind: &'static str, detail: impl Into<String>) -> ScimError {
-        ScimError { problem: Problem::new(StatusCode::BAD_REQUEST, detail), kind: Some(kind) }
+        ScimError { problem: Box::new(Problem::new(StatusCode::BAD_REQUEST, detail)), kind: Some(kind) }
     }
 
     /// What the standard calls a conflict of names.
     pub(super) fn taken(detail: impl Into<String>) -> ScimError {
-        ScimError { problem: Problem::new(StatusCode::CONFLICT, detail), kind: Some("uniqueness") }
+        ScimError { problem: Box::new(Problem::new(StatusCode::CONFLICT, detail)), kind: Some("uniqueness") }
     }
 
     pub(super) fn not_found(id: &str) -> ScimError {
@@ -49,7 +49,7 @@ impl ScimError {
 
 impl From<Problem> for ScimError {
     fn from(problem: Problem) -> ScimError {
-        ScimError { problem, kind: None }
+        ScimError { problem: Box::new(problem), kind: None }
     }
 }
 

@@ -188,9 +188,11 @@ pub(super) async fn step_up(request: &ApiRequest<'_>) -> Answered {
     let AnswerBody { ticket, credential } = request.read()?;
     let (token, way) = request.shown()?;
     let answer = answer(request, ticket, &credential, None);
-    let granted = request.service.step_up_with_passkey(token, answer).await.map_err(|why| match why {
-        Failed::Code => Problem::new(StatusCode::FORBIDDEN, "the passkey is not accepted; begin again"),
-        why => failed(&why),
+    let granted = request.service.step_up_with_passkey(token, answer).await.map_err(|why| {
+        if matches!(why, Failed::Code) {
+            return Problem::new(StatusCode::FORBIDDEN, "the passkey is not accepted; begin again");
+        }
+        failed(&why)
     })?;
     request.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted)
 }
