@@ -114,7 +114,8 @@ impl Accounts {
     /// Begins a second step for the token's user, who has none and knows the password.
     ///
     /// # Errors
-    /// The token is refused, the password is wrong, too many were, or the user has a second step.
+    /// The token is refused, the password is wrong, too many were, the user has a second step, or has a passkey and the token is not of its
+    /// level.
     pub async fn begin_second_step(
         &self,
         holder: AccountHolder<'_>,
@@ -122,6 +123,10 @@ impl Accounts {
     ) -> Result<Enrolment, AccountFailed> {
         let owner = self.owner(holder.token).await?;
         has_none_yet(&owner.account)?;
+        // Who has a passkey, and did not use it, may be somebody with the password alone.
+        if owner.account.has_second_step() && owner.who.level < self.0.settings().second_step_level {
+            return Err(AccountFailed::CodeNeeded);
+        }
         let user = owner.who.user;
         self.confirm(holder, &user, Secret::Password(password.to_owned())).await?;
         let totp = Totp::generate(&SystemEntropy).map_err(Failed::Directory)?;

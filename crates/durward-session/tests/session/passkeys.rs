@@ -241,6 +241,19 @@ async fn an_enrolment_is_its_users_and_wants_password_and_second_step() {
 }
 
 #[tokio::test]
+async fn a_password_alone_adds_no_device_for_codes_beside_a_passkey() {
+    let low = ServiceSettings { second_step: SecondStepPolicy::OnStepUp, ..settings(true) };
+    let world = World::new(low).await;
+    let mut authenticator = with_passkey(&world).await;
+    let accounts = world.service.accounts();
+    let token = world.login("anna").await.token;
+    let begun = accounts.begin_second_step(holder(&token), "secret").await;
+    assert_eq!(begun.err(), Some(AccountFailed::CodeNeeded));
+    let token = granted(alone(&world.service, &mut authenticator).await).token;
+    assert!(accounts.begin_second_step(holder(&token), "secret").await.is_ok());
+}
+
+#[tokio::test]
 async fn nobody_enrols_the_credential_of_somebody_else() {
     let world = World::new(settings(true)).await;
     let authenticator = with_passkey(&world).await;
