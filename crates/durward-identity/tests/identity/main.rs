@@ -1,5 +1,11 @@
 //! Sessions, users and tokens, from outside.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::wildcard_enum_match_arm, reason = "tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::wildcard_enum_match_arm,
+    clippy::indexing_slicing,
+    reason = "tests"
+)]
 
 #[path = "../../../durward-session/tests/support/authenticator.rs"]
 mod authenticator;

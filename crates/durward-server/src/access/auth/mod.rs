@@ -205,8 +205,9 @@ impl Presented {
         }))
     }
 
-    /// Reads the `Authorization` of a request with these fields. Which of several counts must not depend on who looks.
-    fn from_headers(headers: &HeaderMap) -> Presented {
+    /// Reads the `Authorization` of a request with these fields. Which of several counts must not depend on who looks. A token that is bound
+    /// to a key is not understood: see [`Presented::from_request`].
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Presented {
         let mut fields = headers.get_all(AUTHORIZATION).iter();
         match (fields.next(), fields.next()) {
             (None, _) => Presented::Nothing,

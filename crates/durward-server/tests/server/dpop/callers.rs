@@ -1,7 +1,7 @@
 //! Callers whose tokens (`[auth.jwt]`) are bound to a key: over HTTP with a proof, and nowhere without.
 
 use durward_server::Settings;
-use durward_wire::rsocket::Interaction;
+use durward_wire::rsocket::frame::Interaction;
 use serde_json::{Value, json};
 
 use super::key::ProofKey;
