@@ -184,10 +184,11 @@ impl Presented {
 
     /// Reads the credentials of a request: its `Authorization`, and the proof beside a token that is bound to a key.
     pub(crate) fn from_request(method: &Method, path: &str, headers: &HeaderMap) -> Presented {
-        match Presented::from_headers(headers) {
-            Presented::Unknown => Presented::with_proof(method, path, headers).unwrap_or(Presented::Unknown),
-            other => other,
+        let presented = Presented::from_headers(headers);
+        if !matches!(presented, Presented::Unknown) {
+            return presented;
         }
+        Presented::with_proof(method, path, headers).unwrap_or(Presented::Unknown)
     }
 
     fn with_proof(method: &Method, path: &str, headers: &HeaderMap) -> Option<Presented> {
