@@ -72,7 +72,7 @@ fn lets_in(world: &World, user: &str, password: &str) -> bool {
 #[test]
 fn a_user_who_forgot_the_password_chooses_another_one_by_a_link() {
     let (world, files) = with_command("");
-    let (mut browser, _) = world.logged_in();
+    let (browser, _) = world.logged_in();
     let session = browser.session().unwrap().to_owned();
     let bearer = format!("Bearer {session}");
     let of_session = || send(&world.server, "GET", "/v1/session", &[("Authorization", &bearer)], "").status;
