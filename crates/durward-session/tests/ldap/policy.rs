@@ -157,17 +157,18 @@ async fn another_password_in_the_directory_ends_what_was_given_to_devices() {
         panic!("nobody has to wait");
     };
     besieged().await;
-    let elsewhere = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 9));
-    let on_device = async |password: &str| {
-        let request = LoginRequest::new("/", "aged", password, elsewhere);
+    // Each time from where the user has never logged in.
+    let on_device = async |password: &str, from: u8| {
+        let from = Ipv4Addr::new(203, from, 113, 9).into();
+        let request = LoginRequest::new("/", "aged", password, from);
         service.login(LoginRequest { device: granted.device.clone(), ..request }).await
     };
-    assert!(matches!(on_device("secret").await, Ok(Login::Granted(..))), "it is known");
+    assert!(matches!(on_device("secret", 1).await, Ok(Login::Granted(..))), "it is known");
     // In another program.
     assert_eq!(change(&directory(changing(&slapd)), "aged", "secret", "a long one").await, Ok(()));
-    let login = on_device("a long one").await;
+    let login = on_device("a long one", 2).await;
     assert!(matches!(login, Err(Refused::Delayed { .. })), "{login:?}");
     // And while the directory does not say, no device is known.
     drop(slapd);
-    assert!(matches!(on_device("a long one").await, Err(Refused::Delayed { .. })));
+    assert!(matches!(on_device("a long one", 3).await, Err(Refused::Delayed { .. })));
 }
