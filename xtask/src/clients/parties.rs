@@ -61,8 +61,8 @@ pub(super) fn spring() -> Result<Command, Missing> {
 /// The page's only block in a language.
 fn block<'p>(page: &'p str, language: &str) -> Result<&'p str, String> {
     let none = || format!("`{}` has not one block of `{language}`", manual().display());
-    let begin = format!("```{language}\n");
-    let mut blocks = page.split(&begin).skip(1);
+    let fence = format!("```{language}\n");
+    let mut blocks = page.split(&fence).skip(1);
     match (blocks.next(), blocks.next()) {
         (Some(rest), None) => rest.split("```").next().ok_or_else(none),
         (Some(_) | None, _) => Err(none()),

@@ -198,8 +198,8 @@ impl Authenticator {
 
     /// What `navigator.credentials.create` gives for these options.
     pub(crate) fn create(&mut self, options: &Value) -> Value {
-        self.handle = Some(decode(options["user"]["id"].as_str().unwrap()));
-        let mut data = self.data(options["rp"]["id"].as_str().unwrap(), HAS_CREDENTIAL);
+        self.handle = Some(decode(options.pointer("/user/id").unwrap().as_str().unwrap()));
+        let mut data = self.data(options.pointer("/rp/id").unwrap().as_str().unwrap(), HAS_CREDENTIAL);
         data.extend([0; 16]);
         data.extend(u16::try_from(self.id.len()).unwrap().to_be_bytes());
         data.extend(&self.id);
