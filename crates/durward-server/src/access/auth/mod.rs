@@ -167,10 +167,8 @@ impl Presented {
 
     /// Reads the credentials of a request: its `Authorization`, and the proof beside a token that is bound to a key.
     pub(crate) fn from_request(method: &Method, path: &str, headers: &HeaderMap) -> Presented {
-        match Presented::from_headers(headers) {
-            Presented::Unknown => Presented::with_proof(method, path, headers).unwrap_or(Presented::Unknown),
-            other => other,
-        }
+        let presented = Presented::with_proof(method, path, headers);
+        presented.unwrap_or_else(|| Presented::from_headers(headers))
     }
 
     fn with_proof(method: &Method, path: &str, headers: &HeaderMap) -> Option<Presented> {
