@@ -24,7 +24,7 @@ pub(crate) struct Problem {
 }
 
 /// A header field that goes along.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Extra {
     None,
     RetryAfter,
@@ -33,7 +33,7 @@ enum Extra {
     Bearer,
     Allow(&'static [&'static str]),
     /// The ways to authenticate.
-    Ways([Option<&'static str>; 3]),
+    Ways(Box<[&'static str]>),
 }
 
 /// The members of RFC 9457 and, beside them, the place. `type` is left as it is understood when absent: nothing
@@ -78,11 +78,10 @@ impl Problem {
         Problem { extra: Extra::Bearer, ..self }
     }
 
-    /// 401 with the ways to authenticate, of which there are three at most.
-    pub(crate) fn unauthorized(mut ways: impl Iterator<Item = &'static str>) -> Problem {
-        let ways = [ways.next(), ways.next(), ways.next()];
+    /// 401 with the ways to authenticate.
+    pub(crate) fn unauthorized(ways: impl Iterator<Item = &'static str>) -> Problem {
         let detail = "credentials are missing, wrong, or of a kind that is not taken";
-        Problem { extra: Extra::Ways(ways), ..Problem::new(StatusCode::UNAUTHORIZED, detail) }
+        Problem { extra: Extra::Ways(ways.collect()), ..Problem::new(StatusCode::UNAUTHORIZED, detail) }
     }
 
     /// 405 with the methods there are.
@@ -141,7 +140,7 @@ impl Problem {
             }
             Extra::Allow(methods) => super::allow(headers, methods),
             Extra::Ways(ways) => {
-                for way in ways.into_iter().flatten() {
+                for way in ways {
                     headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static(way));
                 }
             }
