@@ -81,7 +81,6 @@ impl PasskeysSettings {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::base::settings::Settings;
 
     fn told(passkeys: &str) -> String {
