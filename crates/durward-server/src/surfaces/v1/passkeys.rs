@@ -188,12 +188,12 @@ pub(super) async fn step_up(request: &ApiRequest<'_>) -> Answered {
     let AnswerBody { ticket, credential } = request.read()?;
     let (token, way) = request.shown()?;
     let answer = answer(request, ticket, &credential, None);
-    let granted = request.service.step_up_with_passkey(token, answer).await.map_err(|why| {
-        if matches!(why, Failed::Code) {
-            return Problem::new(StatusCode::FORBIDDEN, "the passkey is not accepted; begin again");
-        }
-        failed(&why)
-    })?;
+    let granted = request.service.step_up_with_passkey(token, answer).await;
+    let refused = |why: Failed| match why == Failed::Code {
+        true => Problem::new(StatusCode::FORBIDDEN, "the passkey is not accepted; begin again"),
+        false => failed(&why),
+    };
+    let granted = granted.map_err(refused)?;
     request.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted)
 }
 
