@@ -18,10 +18,6 @@ use crate::passkey::UserHandle;
 use crate::session::User;
 
 /// An entry of the journal.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly all entries are accounts: a box would be one more allocation for each user"
-)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum JournalEntry {
