@@ -100,6 +100,11 @@ impl Parameters {
         text
     }
 
+    /// Of these names alone.
+    pub(crate) fn only(&self, names: &[&str]) -> Parameters {
+        Parameters(self.0.iter().filter(|(name, _)| names.contains(&name.as_str())).cloned().collect())
+    }
+
     /// All values of one that may be there more than once.
     pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
         let named = self.0.iter().filter(move |(other, _)| other == name);

@@ -103,6 +103,10 @@ async fn begin(
                 request.message(Message::Unavailable)
             }
         }
+        // The cookie does not come with a form of another site: what the browser has is seen when it asks with GET.
+        (None, None) if request.is_post && token.is_none() => {
+            redirect::to(&format!("{LOGOUT}?{}", request.parameters.to_text()), &[])
+        }
         (None, None) => done(request, then),
     }
 }
@@ -166,6 +170,9 @@ fn done(request: &BrowserRequest<'_>, then: Option<(String, Option<String>)>) ->
         None => request.message(Message::LoggedOut),
     };
     let cookies = &request.surface.cookies;
-    cookies.set(&mut answer, &cookies.session, "", Some(0));
+    // One that was not shown stays: its session may live, and the user could end it no more.
+    if cookies::value(request.headers, &cookies.session).is_some() {
+        cookies.set(&mut answer, &cookies.session, "", Some(0));
+    }
     answer
 }

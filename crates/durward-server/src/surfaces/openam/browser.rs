@@ -113,6 +113,17 @@ impl BrowserCall<'_> {
         &surface.cookies
     }
 
+    /// Has the browser ask again with GET, and bring the cookies that it has. Of the parameters, these go along: a password must not.
+    pub(super) fn ask_again(&self, path: &str, names: &[&str]) -> Answer {
+        let query = self.parameters.only(names).to_text();
+        if query.len() > 2 * ADDRESS_LENGTH_MAX {
+            return self
+                .message(Message::Impossible("the request is too long to be asked with GET".to_owned()));
+        }
+        let separator = if query.is_empty() { "" } else { "?" };
+        redirect::to(&format!("{path}{separator}{query}"), &[])
+    }
+
     /// The token in the cookie, whatever page the browser comes from: it must not be enough to change anything.
     pub(super) fn token(&self) -> Option<&str> {
         match self.call.cookies() {

@@ -21,6 +21,7 @@ use super::goto;
 use crate::surfaces::http::Answer;
 use crate::surfaces::http::cookies::{self, is_of_other_site};
 use crate::surfaces::login_forms::binding::{Binding, is_from_own_page};
+use crate::surfaces::login_forms::cookies as cookie;
 use crate::surfaces::login_forms::pages::Message;
 use crate::surfaces::login_forms::redirect;
 use crate::surfaces::login_forms::steps::{self, Sender, Stepped};
@@ -81,8 +82,17 @@ pub(super) async fn answer(browser: &BrowserCall<'_>) -> Answer {
         Ok(wanted) => wanted,
         Err(why) => return browser.message(Message::Impossible(why)),
     };
-    if browser.is_post && browser.parameters.get("IDToken1").is_some() {
+    let is_login = browser.is_post && browser.parameters.get("IDToken1").is_some();
+    if is_login && may_post(browser) {
         return posted(browser, wanted).await;
+    }
+    // A form of another site comes without cookies: to give the browser a new name for it would end every login that it is in the middle of.
+    if browser.is_post && cookie::value(&browser.call.head.headers, &browser.names().browser).is_none() {
+        let mut names =
+            vec!["goto", "gotoOnFail", "encoded", "arg", "ForceAuth", "authIndexType", "authIndexValue"];
+        names.extend(REALM);
+        names.extend(CHAINS.map(|(name, _)| name));
+        return browser.ask_again(&login_path(browser.call), &names);
     }
     if !is_new_session_asked_for(browser) {
         match known(browser, &wanted).await {
@@ -253,12 +263,12 @@ fn read(browser: &BrowserCall<'_>) -> Option<SignIn> {
     sign_in.binding.is_good(headers, browser.names(), browser.now).then_some(sign_in)
 }
 
-/// A form with name and password that this server did not make, as OpenAM takes them: an application's own page, or a program.
+/// A form with name and password that this server did not make, as OpenAM takes them: an application's own page, or a program. From no other:
+/// a page of another site could log its own user in here, in the browser of somebody else.
 async fn posted(browser: &BrowserCall<'_>, wanted: Wanted) -> Answer {
     let field = |name: &str| browser.parameters.get(name).unwrap_or_default();
     let typed = field("IDToken1").to_owned();
-    // A page of another site could log its own user in here, in the browser of somebody else.
-    if !may_post(browser) || field("IDToken2").is_empty() {
+    if field("IDToken2").is_empty() {
         return ask(browser, wanted, Some(typed));
     }
     let stepped = password(browser, &wanted, &typed, field("IDToken2"), "").await;

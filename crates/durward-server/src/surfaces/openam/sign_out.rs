@@ -9,7 +9,7 @@ use super::answers::without_cookie;
 use super::browser::{ADDRESS_LENGTH_MAX, BrowserCall, logout_path};
 use super::goto;
 use crate::surfaces::http::Answer;
-use crate::surfaces::http::cookies::is_of_other_site;
+use crate::surfaces::http::cookies::{Cookies, is_of_other_site};
 use crate::surfaces::login_forms::binding::is_from_own_page;
 use crate::surfaces::login_forms::pages::Message;
 use crate::surfaces::login_forms::redirect;
@@ -24,7 +24,14 @@ pub(super) async fn answer(browser: &BrowserCall<'_>) -> Answer {
     if let Some(csrf) = browser.parameters.get("csrf") {
         return confirmed(browser, csrf).await;
     }
-    let Some(token) = browser.token() else { return done(browser, goto) };
+    let Some(token) = browser.token() else {
+        // Browsers send no `SameSite=Lax` cookie with a form of another site: what the user has is seen when they ask with GET.
+        return if browser.is_post {
+            browser.ask_again(&logout_path(browser.call), &["goto"])
+        } else {
+            done(browser, goto)
+        };
+    };
     match browser.call.service.validate(token, Purpose::Look).await {
         Ok(who) if is_of_other_site(&browser.call.head.headers, &["cross-site"]) => {
             ask(browser, who.id, goto)
@@ -81,12 +88,16 @@ async fn end(browser: &BrowserCall<'_>, token: &str, goto: Option<&str>) -> Answ
     }
 }
 
-/// Where there is no session any more: on, or a word to the user.
+/// Where there is no session any more: on, or a word to the user. A cookie that was not shown stays: its session may live, and the user could
+/// end it no more.
 fn done(browser: &BrowserCall<'_>, goto: Option<&str>) -> Answer {
     let answer = match goto {
         Some(goto) => redirect::to(goto, &[]),
         None => browser.message(Message::LoggedOut),
     };
     let settings = browser.call.settings;
+    if matches!(browser.call.cookies(), Cookies::None) {
+        return answer;
+    }
     without_cookie(answer, &settings.cookie_name, "", settings)
 }

@@ -321,6 +321,12 @@ fn a_page_of_another_site_logs_nobody_out_without_their_word() {
     let posted = browser.send("POST", "/openam/UI/Logout", &[FORM, CROSS], "goto=/bye");
     assert_eq!(posted.status, 200);
     assert!(world.is_valid(&token));
+    // Browsers send their cookie with no form of another site: it must not be taken from them either.
+    let mut without = Browser::new(&world);
+    let posted = without.send("POST", "/openam/UI/Logout", &[FORM, CROSS], "goto=/bye");
+    assert_eq!((posted.status, place(&posted)), (303, "/openam/UI/Logout?goto=%2Fbye"));
+    assert!(posted.set_cookies.is_empty());
+    assert!(without.send("GET", "/openam/UI/Logout?goto=/bye", &[CROSS], "").set_cookies.is_empty());
     // Nor with the form of another browser, or sent from elsewhere.
     let mut other = Browser::logged_in(&world);
     let foreign = other.send("GET", "/openam/UI/Logout", &[CROSS], "");
