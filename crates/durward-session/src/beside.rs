@@ -103,7 +103,12 @@ impl UserDirectory for Beside {
     }
 
     fn password_since<'a>(&'a self, user: &'a User) -> DirectoryFuture<'a, Option<Moment>> {
-        self.users.password_since(user)
+        Box::pin(async move {
+            let since = self.users.password_since(user).await?;
+            let kept = self.kept.account(user)?.map(|kept| Moment::from_ms(kept.password_since_ms));
+            // As [`Beside::joined`] says it.
+            Ok(since.map(|since| kept.map_or(since, |kept| since.max(kept))))
+        })
     }
 
     fn folded(&self, name: &str) -> Option<String> {

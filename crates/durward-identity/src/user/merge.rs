@@ -20,16 +20,13 @@ pub(super) fn merge(base: &JournalEntry, ours: &JournalEntry, theirs: &JournalEn
 }
 
 fn merge_accounts(base: &Account, ours: &Account, theirs: &Account) -> Account {
-    let (password, password_since_ms) = if is_our_password(base, ours, theirs) {
-        (ours.password.clone(), ours.password_since_ms)
-    } else {
-        (theirs.password.clone(), theirs.password_since_ms)
-    };
+    let kept = if is_our_password(base, ours, theirs) { ours } else { theirs };
     Account {
         realm: theirs.realm.clone(),
         subject: theirs.subject.clone(),
-        password,
-        password_since_ms,
+        password: kept.password.clone(),
+        // It counts second steps too, and whatever ended by it stays ended.
+        password_since_ms: ours.password_since_ms.max(theirs.password_since_ms),
         disabled: *changed(&base.disabled, &ours.disabled, &theirs.disabled),
         must_change_password: merge_marks(base, ours, theirs),
         attributes: changed(&base.attributes, &ours.attributes, &theirs.attributes).clone(),

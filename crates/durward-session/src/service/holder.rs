@@ -170,6 +170,7 @@ impl Service {
         let (_here, mut gone) = oneshot::channel();
         let checked = self.0.parts.runtime.spawn(async move {
             let users = service.users(whose.realm()).ok_or(Refused::UnknownRealm)?;
+            service.knows_users(&*users)?;
             let mut guess =
                 service.attempt_on(device, CredentialKind::Code, &whose, address, &mut gone).await?;
             service.check_code(&*users, &whose, &code, address, &mut guess).await?;

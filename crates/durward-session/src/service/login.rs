@@ -223,7 +223,10 @@ impl Service {
             }
         };
         let is_asked = account.has_second_step()
-            && (code.is_some() || self.settings().second_step == SecondStepPolicy::AtLogin);
+            && (code.is_some()
+                // A password alone does not become another one.
+                || pending.is_some()
+                || self.settings().second_step == SecondStepPolicy::AtLogin);
         let has_code = is_asked && code.is_some();
         let level = match (is_asked, code) {
             (false, _) => {

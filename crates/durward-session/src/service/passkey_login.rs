@@ -314,6 +314,7 @@ impl Service {
         let PasskeyAnswer { ticket, credential, address, .. } = answer;
         self.follow_users().await;
         let users = self.users(who.user.realm()).ok_or(Failed::UnknownRealm)?;
+        self.knows_users(&*users).map_err(super::holder::of_step)?;
         let ticket = self
             .open_ticket(&ticket)
             .filter(|ticket| matches!(ticket.ceremony, Ceremony::StepUp { .. }) && ticket.is_of(&who.user));

@@ -313,7 +313,13 @@ impl Service {
         }
         let new = Password::new(password).map_err(AccountFailed::Name)?;
         let old = Password::new(shown).map_err(AccountFailed::Name)?;
-        match users.change_password(user, old, new).await.map_err(super::failed)? {
+        let by = Administrator::operator(&user.to_string());
+        let changed = users.change_password(user, old, new).await;
+        // It may have been changed, by a try whose answer was lost.
+        if matches!(changed, Err(_) | Ok(Err(PasswordRejection::OldIsWrong))) {
+            self.end_for(&by, user.clone()).await;
+        }
+        match changed.map_err(super::failed)? {
             Ok(()) => {}
             Err(PasswordRejection::OldIsWrong) => return Err(Refused::Wrong.into()),
             Err(PasswordRejection::Rules(refusal)) => return Err(AccountFailed::of_password(refusal)),
@@ -325,7 +331,6 @@ impl Service {
                 | PasswordRejection::NotAllowed),
             ) => return Err(AccountFailed::NotTaken(why)),
         }
-        let by = Administrator::operator(&user.to_string());
         self.end_for(&by, user.clone()).await;
         let event = AuditEvent::new(Kind::UserChanged).of(user).by(&by.name);
         self.record(event.detail("another password, in the directory")).await;

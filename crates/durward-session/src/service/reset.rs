@@ -7,11 +7,14 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use durward_identity::audit::{AuditEvent, Kind};
+use durward_identity::login::CredentialKind;
 use durward_identity::session::User;
-use durward_identity::user::{Account, AccountSwap, UserWrites};
+use durward_identity::user::{Account, AccountSwap, StoredPassword, UserWrites};
+use tokio::sync::oneshot;
 
 use super::Service;
 use super::accounts::{Accounts, KeptUsers};
+use super::devices::LoginDevice;
 use super::own_account::{AccountHolder, Secret, is_as_proved};
 use crate::counters::Counter;
 use crate::outcome::{AccountFailed, Administrator, Failed};
@@ -99,7 +102,12 @@ impl Accounts {
         let kept = self.kept(user.realm())?;
         self.0.follow_users().await;
         let account = kept.writes.find(user).filter(|account| !account.disabled);
-        Ok((account.ok_or(AccountFailed::NoUser)?, kept))
+        let account = account.ok_or(AccountFailed::NoUser)?;
+        // A mailbox alone is not enough, and a link asks for codes only: who has passkeys alone is helped by an administrator.
+        if account.second_step.is_none() && account.has_second_step() {
+            return Err(AccountFailed::CodeNeeded);
+        }
+        Ok((account, kept))
     }
 
     /// The account that a link is for, while the link is good.
@@ -108,7 +116,10 @@ impl Accounts {
         let (account, kept) = match self.linked(&opened.user).await {
             Ok(found) => found,
             Err(
-                AccountFailed::NoUser | AccountFailed::NotKept | AccountFailed::Failed(Failed::UnknownRealm),
+                AccountFailed::NoUser
+                | AccountFailed::CodeNeeded
+                | AccountFailed::NotKept
+                | AccountFailed::Failed(Failed::UnknownRealm),
             ) => {
                 return Err(AccountFailed::LinkOver);
             }
@@ -129,6 +140,18 @@ impl Accounts {
         Ok(ResetForm { user, needs_code: account.second_step.is_some() })
     }
 
+    /// The hash of a password that is not the one that the user has.
+    async fn another(
+        &self,
+        kept: &KeptUsers,
+        user: &User,
+        password: &str,
+    ) -> Result<Option<StoredPassword>, AccountFailed> {
+        let hash = self.hashed(kept, Some(password)).await?;
+        self.0.is_another(kept, user, password).await?;
+        Ok(hash)
+    }
+
     /// Gives the user of a link the password that they chose, by a code as well where they have a second step. The link is over by that, and
     /// so are all their sessions and what their devices prove. Whose it was.
     ///
@@ -141,12 +164,27 @@ impl Accounts {
         if wants_code && code.is_none() {
             return Err(AccountFailed::CodeNeeded);
         }
-        let Some(hash) = self.hashed(&kept, Some(&password)).await? else { return Ok(user) };
-        self.0.is_another(&kept, &user, &password).await?;
-        // Last, since it is used up by that.
-        if let Some(code) = code.filter(|_| wants_code) {
-            self.confirm(AccountHolder::new("", address), &user, Secret::Code(code)).await?;
-        }
+        // Whoever reads a user's mail and has no code learns nothing about the password, and has nothing hashed.
+        let hash = match code.filter(|_| wants_code) {
+            Some(code) => {
+                self.confirm(AccountHolder::new("", address), &user, Secret::Code(code)).await?;
+                self.another(&kept, &user, &password).await?
+            }
+            None => {
+                // To be told that it is the same password is to have guessed it.
+                let (_here, mut gone) = oneshot::channel();
+                let device = LoginDevice::default();
+                let attempt = self.0.attempt_on(device, CredentialKind::Password, &user, address, &mut gone);
+                let mut guess = attempt.await?;
+                let hash = self.another(&kept, &user, &password).await;
+                match &hash {
+                    Err(AccountFailed::Unchanged) => guess.failed(),
+                    Ok(_) | Err(_) => guess.undecided(),
+                }
+                hash?
+            }
+        };
+        let Some(hash) = hash else { return Ok(user) };
         let whose = user.clone();
         let plan = move |users: &dyn UserWrites, now: Moment| {
             let is_same = |found: &Account| !found.disabled && is_as_proved(found, &account);

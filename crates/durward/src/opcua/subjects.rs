@@ -206,7 +206,7 @@ fn address_of(application: &str) -> IpAddr {
 
 /// Nobody who needs a second step comes in by the password alone.
 fn is_let_in(account: &Account) -> bool {
-    !account.disabled && account.second_step.is_none()
+    !account.disabled && !account.has_second_step()
 }
 
 fn refusal(failed: &Failed) -> SubjectRefusal {

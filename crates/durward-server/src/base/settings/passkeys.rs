@@ -56,6 +56,13 @@ impl PasskeysSettings {
                 "needs `identity.users`: the file keeps passkeys, also those of users in other directories",
             );
         }
+        // What is kept beside a directory is kept by realm: whoever has a second step in one realm has none in the other.
+        if identity.ldap.iter().any(|ldap| ldap.realms.len() > 1) {
+            return wrong(
+                "rp_id",
+                "needs a directory for each realm: no `identity.ldap.realms` may name several together with passkeys",
+            );
+        }
         match self.service(identity) {
             Ok(_) => Ok(()),
             Err(error) => Err(ConfigError::of_setting("identity.passkeys", error.to_string())),

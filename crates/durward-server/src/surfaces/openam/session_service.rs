@@ -77,9 +77,11 @@ async fn said(call: &Call<'_>, one: &SessionCall) -> String {
             call.service.logout(&one.token, Some(call.client)).await.map(|_| "<OK></OK>".to_owned())
         }
         Some(Asked::Listen) => {
-            let who = call.service.validate(&one.token, Purpose::Look).await;
+            let who = call.service.validate(&one.token, Purpose::Use).await;
             let listened = |who: Who| {
-                let notifications = call.surface.notifications.as_ref();
+                // Of a session that this node has not heard of yet, it would say that it has ended.
+                let lives_here = call.service.lives_here(&who.user, who.id);
+                let notifications = call.surface.notifications.as_ref().filter(|_| lives_here);
                 let is_told = notifications.is_some_and(|all| all.listen(&who, &one.token, &one.url));
                 tracing::debug!(is_told, url = one.url, "an agent asks to be told when a session ends");
                 "<OK></OK>".to_owned()
