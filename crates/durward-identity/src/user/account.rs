@@ -89,12 +89,14 @@ impl Account {
         self.must_change_password = false;
     }
 
-    /// Whether the user's sessions end when this becomes of the account: they were disabled, removed, renamed or given another password
-    /// or device.
+    /// Whether the user's sessions end when this becomes of the account: they were disabled, removed, renamed or given another password,
+    /// device or passkey.
     pub(super) fn loses_sessions(&self, after: Option<&Account>) -> bool {
         after.is_none_or(|after| {
             after.disabled && !self.disabled
                 || after.password_since_ms != self.password_since_ms
+                // Two changes may be made in one millisecond.
+                || !after.has_same_steps(self)
                 || (&after.realm, &after.subject) != (&self.realm, &self.subject)
         })
     }
