@@ -1,10 +1,10 @@
 //! `cargo xtask differential`: every index against the plain evaluator, with a million questions or more; to be run every
-//! night. `cargo xtask test` asks a hundredth of them, as one of the tests.
+//! night. `cargo xtask test` asks a hundredth of them, as one of the tests. Plans are compared with decisions, row by row.
 
 use crate::process::{cargo, run};
 use crate::recorded;
 use crate::report::{Outcome, Report};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 /// Of a nightly run.
 const QUESTIONS: u64 = 1_000_000;
@@ -34,6 +34,7 @@ pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
     report.step("policies as texts", || Outcome::of(texts(questions, seed)));
     report.step("policies as programs", || Outcome::of(programs(questions, seed)));
     report.step("policies that change", || Outcome::of(changes()));
+    report.step("plans", || Outcome::of(plans(questions, seed)));
     Ok(report.close())
 }
 
@@ -41,6 +42,21 @@ fn texts(questions: u64, seed: u64) -> Result<(), String> {
     let mut command = cargo(&["run", "--release", "-p", "durward-testkit", "--bin", "differential", "--"]);
     command.args(["--questions", &questions.to_string(), "--seed", &seed.to_string()]);
     run(&mut command)
+}
+
+/// Plans against decisions row by row, and what they select in SQLite, which every Python brings.
+fn plans(questions: u64, seed: u64) -> Result<(), String> {
+    let rows = std::env::temp_dir().join(format!("durward-plans-{}.jsonl", std::process::id()));
+    let mut command = cargo(&["run", "--release", "-p", "durward-testkit", "--bin", "plans", "--"]);
+    command.args(["--policies", &(questions / 10).to_string(), "--seed", &seed.to_string()]);
+    let compared = run(command.arg("--rows").arg(&rows)).and_then(|()| {
+        let mut databases = Command::new("python3");
+        databases.arg("crates/durward-testkit/plans/databases.py").arg(&rows).arg("sqlite");
+        run(&mut databases)
+    });
+    // A file in the way is none that anybody misses.
+    let _ = std::fs::remove_file(&rows);
+    compared
 }
 
 /// Changed one by one, beside those built anew; the seeds are the test's own.

@@ -12,6 +12,7 @@ mod voting;
 pub use memory::Memory;
 pub(crate) use memory::Remembering;
 pub(crate) use structured::Reckoner;
+pub use structured::operate;
 
 use std::cell::{Cell, RefCell};
 

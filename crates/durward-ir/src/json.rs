@@ -14,7 +14,7 @@ use smol_str::SmolStr;
 use crate::datatype::Decimal;
 use crate::value::{Object, ObjectBuilder, Value};
 
-pub use raw::read_subscription;
+pub use raw::{RawMembers, read_members, read_subscription};
 
 /// How deep arrays and objects may nest: what reads, compares and drops them calls itself as often.
 pub const JSON_DEPTH_MAX: usize = 500;

@@ -42,6 +42,7 @@
 //! | `library-crypto` | SAPL's functions `digest`, `keys`, `mac`, `signature` and `x509`, its attributes `jwt` and `x509`; compiles C |
 //! | `library-geo` | SAPL's functions `geo` and `traccar` |
 //! | `library-formats` | SAPL's functions `toml` and `yaml` |
+//! | `plan` | plans: which rows of a table are permitted ([`Pdp::plan`](plan)); brings `sapl` |
 //!
 //! At least one of `xacml` and `sapl` is needed; each `library-` brings `sapl`. What a build does not have it refuses when
 //! policies are put in force: a document of a language that is left out, and one that calls a function or asks for an attribute that
@@ -75,6 +76,8 @@ mod expression;
 mod in_force;
 mod language;
 mod mismatch;
+#[cfg(feature = "plan")]
+pub mod plan;
 mod read;
 mod recipe;
 pub mod record;

@@ -8,7 +8,7 @@ use crate::console::colour::ColourChoice;
 use crate::failure::CommandResult;
 #[cfg(feature = "opcua")]
 use crate::opcua;
-use crate::{audit, bundle, check, decide, demo, eval, fmt, generate, init, pages, serve, test, users};
+use crate::{audit, bundle, check, decide, demo, eval, fmt, generate, init, pages, plan, serve, test, users};
 #[cfg(feature = "lab")]
 use crate::{bench, lab};
 
@@ -18,6 +18,7 @@ Examples:
   durward check policies/                                  what is wrong, or odd, in policies
   durward test --dir policies/                             tests of SAPL policies, and what they covered
   durward decide --policies policies/ --request ask.json   one decision, and with --explain why
+  durward plan --policies policies/ -s '\"ada\"' -a '\"read\"' --columns records.toml    which rows, as a filter for a database
   durward eval 'subject.age >= 18' -s '{\"age\":20}'         the value of an expression of SAPL; without one, a prompt
   durward serve --policies policies/                       many decisions, over HTTP
   durward fmt policies/                                    SAPL documents laid out alike
@@ -54,6 +55,7 @@ pub(crate) enum Command {
     Check(check::Arguments),
     Test(test::Arguments),
     Decide(Box<decide::Arguments>),
+    Plan(plan::Arguments),
     Eval(eval::Arguments),
     Serve(serve::Arguments),
     Fmt(fmt::Arguments),
@@ -85,6 +87,7 @@ pub(crate) fn run(command: Command) -> CommandResult {
     match command {
         Command::Init(arguments) => init::run(&arguments),
         Command::Decide(arguments) => decide::run(&arguments),
+        Command::Plan(arguments) => plan::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Fmt(arguments) => fmt::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),

@@ -52,6 +52,8 @@ mod opcua;
 #[cfg(feature = "standard")]
 mod pages;
 #[cfg(feature = "standard")]
+mod plan;
+#[cfg(feature = "standard")]
 mod policies;
 #[cfg(feature = "standard")]
 mod serve;

@@ -135,8 +135,13 @@ impl Tally {
         matches!(self.vote.verdict, Verdict::Indeterminate(_))
     }
 
+    /// What the votes so far came to, before the default and the handling of errors.
+    pub fn vote(&self) -> &Vote {
+        &self.vote
+    }
+
     /// Whether nothing that follows can help against an error.
-    pub(crate) fn is_final(&self) -> bool {
+    pub fn is_final(&self) -> bool {
         let Some(errors) = error(self.vote.verdict) else { return false };
         match self.voting.mode {
             Mode::Priority(strong) => errors.contains(strong),
@@ -155,7 +160,7 @@ impl Tally {
 
     /// A child that applies has nothing to say; it could have had these effects. With priority that takes back an error
     /// which could not have had the strong effect.
-    pub(crate) fn abstain(&mut self, effects: Effects) {
+    pub fn abstain(&mut self, effects: Effects) {
         if !matches!(self.voting.mode, Mode::Priority(_)) {
             return;
         }

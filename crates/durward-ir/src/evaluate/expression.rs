@@ -60,7 +60,10 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     }
 
     /// The value of any expression.
-    pub(super) fn operand(&self, id: ExprId) -> Evaluated<Operand<'a>> {
+    ///
+    /// # Errors
+    /// What the expression's error is.
+    pub fn operand(&self, id: ExprId) -> Evaluated<Operand<'a>> {
         match self.program.expr(id) {
             Expr::Constant(Operand::One(value)) => Ok(Operand::One(Cow::Borrowed(value.as_ref()))),
             Expr::Constant(Operand::Bag(values)) => Ok(Operand::Bag(Cow::Borrowed(values.as_ref()))),

@@ -540,6 +540,17 @@ impl Test {
     }
 }
 
+/// What an operator says of two values that are evaluated already.
+///
+/// # Errors
+/// What the operator's error is.
+pub fn operate(operator: BinaryOperator, left: &Value, right: &Value) -> Evaluated<Value> {
+    match Test::of(operator) {
+        Some(test) => tested(test, left, right).map(Value::Boolean),
+        None => computed(operator, left, right),
+    }
+}
+
 #[inline]
 fn tested(test: Test, left: &Value, right: &Value) -> Evaluated<bool> {
     match test {

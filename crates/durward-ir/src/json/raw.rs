@@ -1,6 +1,7 @@
 //! Subscriptions of JSON without their values.
 
 use jiter::{Jiter, Peek};
+use smallvec::SmallVec;
 
 use super::{Failure, Fractions, JSON_VALUES_MAX, Reader, RepeatedKeys};
 use crate::path::Element;
@@ -128,4 +129,66 @@ fn unescaped(text: &[u8]) -> Result<&str, WantsValues> {
         return Err(WantsValues);
     }
     str::from_utf8(text).map_err(|_| WantsValues)
+}
+
+/// Who is told what is in an object, member by member.
+pub trait RawMembers<'t> {
+    /// Whether the members of the object at this path are told one by one, and not as a value.
+    ///
+    /// # Errors
+    /// It wants values: a path that it does not know, or that was there before.
+    fn enters(&mut self, path: &[&'t str]) -> Result<bool, WantsValues>;
+
+    /// A value, and the path to it.
+    ///
+    /// # Errors
+    /// It wants values.
+    fn member(&mut self, path: &[&'t str], value: RawValue<'t>) -> Result<(), WantsValues>;
+}
+
+/// Tells the members of the object that a text is, in the order of its bytes. Which paths were there before, whoever is told keeps.
+///
+/// # Errors
+/// The text is no object, has keys that are escaped, or whoever is told wants values.
+pub fn read_members<'t>(text: &'t [u8], members: &mut impl RawMembers<'t>) -> Result<(), WantsValues> {
+    let mut reader = Reader {
+        jiter: Jiter::new(text),
+        left: JSON_VALUES_MAX,
+        fractions: Fractions::Exact,
+        repeated: RepeatedKeys::Refused,
+    };
+    if reader.jiter.peek()? != Peek::Object {
+        return Err(WantsValues);
+    }
+    reader.members(&mut SmallVec::new(), members)?;
+    Ok(reader.jiter.finish()?)
+}
+
+/// How deep members are told.
+const PATH_LENGTH_MAX: usize = 4;
+
+impl<'t> Reader<'t> {
+    fn members(
+        &mut self,
+        path: &mut SmallVec<[&'t str; PATH_LENGTH_MAX]>,
+        members: &mut impl RawMembers<'t>,
+    ) -> Result<(), WantsValues> {
+        if path.len() >= PATH_LENGTH_MAX {
+            return Err(WantsValues);
+        }
+        let mut next = self.key(true)?;
+        while let Some(key) = next {
+            path.push(key);
+            let first = self.jiter.peek()?;
+            if first == Peek::Object && members.enters(path)? {
+                self.members(path, members)?;
+            } else {
+                let value = self.raw_value(first, path.len())?;
+                members.member(path, value)?;
+            }
+            path.pop();
+            next = self.key(false)?;
+        }
+        Ok(())
+    }
 }

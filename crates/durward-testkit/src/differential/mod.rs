@@ -9,6 +9,7 @@
 mod case;
 mod contest;
 mod hostile;
+mod plans;
 mod recorded;
 mod sapl;
 mod scenarios;
@@ -23,6 +24,7 @@ use durward_pdp::{Counting, IndexSettings, PdpBuilder};
 pub use case::DifferentialCase;
 pub use contest::{ContestQuestion, Disagreement, EvaluatorContest, QuestionError};
 pub use durward_testdata::TestRandom;
+pub use plans::{PlanCount, PlanDifference, compare_plans, plan_line};
 pub use text::ShrinkableText;
 
 /// How much to ask.

@@ -11,6 +11,7 @@
 mod conformance;
 mod differential;
 mod examples;
+mod plans;
 mod recorded;
 mod sapl;
 mod sapl_checks;
