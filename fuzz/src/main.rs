@@ -19,6 +19,7 @@ targets! {
     bundle,
     c_border,
     decide,
+    entities,
     http_request,
     json_request,
     json_response,
