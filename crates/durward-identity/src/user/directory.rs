@@ -523,8 +523,9 @@ impl UserStore for Directory {
         let table = self.table();
         let account = table.users.get(user);
         let since = account.map_or(0, |account| account.password_since_ms);
-        let removed = table.removed.get(user).copied().unwrap_or(0);
-        account.is_some_and(|account| account.disabled) || began.ms() < since.max(removed)
+        // Of whoever was removed nothing begins in that millisecond any more; with another password it may.
+        let was_removed = table.removed.get(user).is_some_and(|at_ms| began.ms() <= *at_ms);
+        account.is_some_and(|account| account.disabled) || was_removed || began.ms() < since
     }
 }
 

@@ -119,6 +119,26 @@ fn users_are_added_listed_changed_and_removed() {
 }
 
 #[test]
+fn an_account_elsewhere_is_linked_to_one_user() {
+    let folder = Folder::new("linked", "none");
+    for name in ["anna", "berta"] {
+        folder.users(&["add", name], "plain words\n").exits(0);
+    }
+    let account = ["--issuer", "https://idp.example.org", "--subject", "4711"];
+    let users = |what: &str, name: &str| folder.users(&[&[what, name], account.as_slice()].concat(), "");
+    users("link", "anna").exits(0);
+    users("link", "anna").exits(0);
+    let ran = users("link", "berta").exits(2);
+    assert!(ran.stderr.contains("the account logs in as `anna`"), "{}", ran.stderr);
+    let listed = || folder.users(&["list"], "").exits(0).stdout;
+    assert_eq!(listed(), "/\tanna\tlinked to 4711 of https://idp.example.org\n/\tberta\t\n");
+    users("unlink", "anna").exits(0);
+    users("link", "berta").exits(0);
+    assert_eq!(listed(), "/\tanna\t\n/\tberta\tlinked to 4711 of https://idp.example.org\n");
+    users("link", "nobody").exits(2);
+}
+
+#[test]
 fn an_import_over_a_user_keeps_what_its_line_does_not_say() {
     let folder = Folder::new("import", "none");
     folder.users(&["add", "anna", "--group", "staff"], "plain words\n").exits(0);
@@ -284,7 +304,7 @@ fn who_was_disabled_or_removed_stays_out_after_a_restart_and_his_sessions_are_go
 }
 
 fn tamper(file: &Path) {
-    let text = fs::read_to_string(file).unwrap().replacen("login-failed", "login", 1);
+    let text = fs::read_to_string(file).unwrap().replacen("anna", "anne", 1);
     fs::write(file, text).unwrap();
 }
 
