@@ -15,6 +15,7 @@ mod access;
 mod base;
 pub mod decider;
 mod decision_log;
+mod entities;
 mod policies;
 mod serve;
 mod surfaces;
@@ -26,16 +27,19 @@ pub use base::Clock;
 pub use base::log::{LineWriter, LogError, LogHandle, start_log, start_log_on};
 pub use base::settings::{
     AskedIn, AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
-    AttributeSourceSettings, AuditSyncs, AuthSettings, BeyondMax, BoundSubjects, BundleSettings, ClientDpop,
-    ClientGrant, ConfigError, CookieSameSite, DecisionLogSettings, ForwardedBy, Guarded, IdentitySettings,
-    JwtSettings, LdapDepth, LdapFollow, LdapMemberIs, LdapSourceSettings, LdapUserSettings, LimitSettings,
-    ListenSettings, ListenSurface, LogFormat, LogLevel, LogSettings, NatsStoreSettings, Network,
-    NetworkParseError, OauthClientSettings, OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings,
-    OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings, OpenamApplicationSettings, OpenamSettings,
-    Overrides, PagesSettings, PasskeysSettings, PolicySettings, PolicySource, Redaction,
-    RemoteBundleSettings, RemoteMode, ResetSettings, RsocketSettings, SaplSettings, SchemaSettings,
-    ScimSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, SubjectsAssertedBy,
-    TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
+    AttributeSourceSettings, AuditSyncs, AuthSettings, AuthzenActionSettings, AuthzenEntitySettings,
+    AuthzenLanguage, AuthzenReasons, AuthzenSaplSettings, AuthzenSettings, AuthzenXacmlSettings, BeyondMax,
+    BoundSubjects, BundleSettings, ClientDpop, ClientGrant, ConfigError, CookieSameSite, DecisionLogSettings,
+    ForwardedBy, Guarded, IdentitySettings, JwtSettings, LdapDepth, LdapFollow, LdapMemberIs,
+    LdapSourceSettings, LdapUserSettings, LimitSettings, ListenSettings, ListenSurface, LogFormat, LogLevel,
+    LogSettings, NatsStoreSettings, Network, NetworkParseError, NoTemplate, OauthClientSettings,
+    OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings,
+    OpcuaSettings, OpenamApplicationSettings, OpenamSettings, Overrides, PagesSettings, PasskeysSettings,
+    PlanSettings, PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode, ResetSettings,
+    RsocketSettings, SaplSettings, SchemaSettings, ScimSettings, SecondStepAt, ServerSettings, SessionMode,
+    Settings, SourceSettings, StoredProperties, SubjectsAssertedBy, Template, TlsSettings, TokenAlgorithm,
+    UpstreamClientAuth, UpstreamLinkBy, UpstreamSettings, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore,
+    XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;

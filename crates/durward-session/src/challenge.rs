@@ -32,6 +32,12 @@ impl Challenges {
         Challenges(Key::new(HMAC_SHA256, &derive(secret, "second step")))
     }
 
+    /// The challenges of users for whom another provider vouched: no password was asked for, so none that must be changed stands between
+    /// them and their sessions. Each kind is taken for itself alone.
+    pub(crate) fn of_upstreams(secret: &[u8; 32]) -> Challenges {
+        Challenges(Key::new(HMAC_SHA256, &derive(secret, "second step after another provider")))
+    }
+
     pub(crate) fn make(&self, user: &User, until: Moment) -> String {
         let mut bytes = vec![VERSION];
         bytes.extend(until.ms().to_be_bytes());
@@ -43,7 +49,7 @@ impl Challenges {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// Whose password was right and until when that counts, if this was made here and is not over.
+    /// Whose first step was right and until when that counts, if this was made here and is not over.
     pub(crate) fn open(&self, text: &str, now: Moment) -> Option<(User, Moment)> {
         if text.len() > LENGTH_MAX {
             return None;
@@ -75,6 +81,7 @@ mod tests {
         assert_eq!(challenges.open(&text, at(99)), Some((anna, at(100))));
         assert_eq!(challenges.open(&text, at(100)), None, "over");
         assert_eq!(Challenges::new(&[2; 32]).open(&text, at(99)), None, "another cluster's");
+        assert_eq!(Challenges::of_upstreams(&[1; 32]).open(&text, at(99)), None, "of a password");
         for place in 0..text.len() {
             let mut other = text.clone().into_bytes();
             other[place] = if other[place] == b'A' { b'Q' } else { b'A' };

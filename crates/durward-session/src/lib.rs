@@ -66,7 +66,8 @@ pub use secret::read_secret;
 pub use seldom::Seldom;
 pub use service::{
     AMR, AccountHolder, AccountPage, Accounts, Enrolment, LoginRequest, PasskeyAnswer, PasskeyRequest,
-    PasswordChoice, Purpose, ResetAnswer, ResetForm, SecretAttempt, SecretAttempts, Service, TurnUse, Wanted,
+    PasswordChoice, Purpose, ResetAnswer, ResetForm, SecretAttempt, SecretAttempts, Service, TurnUse,
+    UpstreamLogin, Wanted,
 };
 pub use settings::{PasskeySettings, SecondStepPolicy, ServiceSettings};
 pub use start::{Builder, Running};

@@ -38,7 +38,7 @@ pub enum Login {
     Granted(Granted, Box<Account>),
     /// It was the right user, and no session was wanted.
     Recognized(Box<Account>),
-    /// The password was right, and a code is wanted: give it with this text to [`crate::Service::answer_challenge`], on any node.
+    /// The first step was right, and a code is wanted: give it with this text to [`crate::Service::answer_challenge`], on any node.
     /// The text is no secret that opens anything by itself.
     CodeNeeded(String),
     /// The password was right, and so was the code where one is wanted: there is no session before the user has chosen another password. Give

@@ -44,6 +44,12 @@ class Seated {
 
   /** Types into the fields as they come, from the one that has the focus on, and presses Enter. */
   async fill(fields) {
+    await this.type(fields)
+    await this.sent(() => this.page.keyboard.press('Enter'))
+    return this.where()
+  }
+
+  async type(fields) {
     for (const [name, value] of Object.entries(fields)) {
       for (let presses = 0; (await this.focused()) !== name; presses += 1) {
         if (presses === 12) throw new Error(`no way to \`${name}\` by keyboard`)
@@ -52,8 +58,6 @@ class Seated {
       await this.page.keyboard.press('ControlOrMeta+A')
       await this.page.keyboard.type(value)
     }
-    await this.sent(() => this.page.keyboard.press('Enter'))
-    return this.where()
   }
 
   /** Presses the button with this value, or the only one. */
@@ -62,6 +66,27 @@ class Seated {
     await this.page.focus(button)
     await this.sent(() => this.page.keyboard.press('Enter'))
     return this.where()
+  }
+
+  /** Presses the button of another provider, and goes where it leads; back from there, the same way. */
+  async leave(id) {
+    await this.page.focus(`button[name="upstream"][value="${id}"]`)
+    await this.elsewhere(() => this.page.keyboard.press('Enter'))
+    return this.where()
+  }
+
+  /** As `fill`, where pages that lead on by themselves follow. */
+  async fillAndGoTo(fields, place) {
+    await this.type(fields)
+    await this.page.keyboard.press('Enter')
+    await this.page.waitForURL((address) => address.href.startsWith(place))
+    return this.where()
+  }
+
+  async elsewhere(act) {
+    const { origin } = new URL(this.page.url())
+    await act()
+    await this.page.waitForURL((address) => address.origin !== origin)
   }
 
   focused() {
@@ -128,7 +153,7 @@ class Reader {
       else this.cookies.set(own + name, value)
     }
     const place = answer.headers.location
-    const next = place === undefined ? undefined : new URL(place, address)
+    const next = place === undefined ? refresh(answer.text, address) : new URL(place, address)
     if (next !== undefined && next.origin === this.closed) return (this.shown = { address: next, status: answer.status, text: '' })
     if (next !== undefined) return this.ask(next, { method: 'GET' }, hops + 1)
     this.shown = { address: new URL(address), status: answer.status, text: answer.text }
@@ -163,11 +188,25 @@ class Reader {
     return this.send(fields)
   }
 
+  leave(id) {
+    return this.send({ upstream: id })
+  }
+
+  fillAndGoTo(fields) {
+    return this.send(fields)
+  }
+
   press(value) {
     return this.send(value === undefined ? {} : { consent: value })
   }
 
   async screenshot() {}
+}
+
+/** Where a page leads on by itself. */
+function refresh(text, address) {
+  const element = /<meta http-equiv="refresh"[^>]*>/.exec(text)?.[0]
+  return element === undefined ? undefined : new URL(attribute(element, 'content').replace('0; url=', ''), address)
 }
 
 function attribute(element, name) {

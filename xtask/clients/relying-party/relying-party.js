@@ -200,10 +200,40 @@ const cases = {
     assert(hinted.address.href.startsWith(app.callback), hinted.address)
   },
 
+  async 'a user signs in at another durward, and the application learns who they are here'({ branch, fresh }) {
+    const user = await fresh()
+    const offered = await user.go(await branch.address())
+    assert(offered.text.includes('name="upstream"') && offered.text.includes('name="password"'), offered.text)
+    await user.screenshot(join(pictures ?? folder, 'upstream.png'))
+    const there = await user.leave('central')
+    assert(there.address.href.startsWith(issuer), there.address)
+    const back = await user.fillAndGoTo({ username: 'anna', password: 'correct horse' }, branch.callback)
+    assert(back.address.href.startsWith(branch.callback), back.address)
+    const claims = (await branch.tokens(back)).claims()
+    assert(claims.iss === branchIssuer && claims.sub === 'anna' && claims.amr.join() === 'pwd', JSON.stringify(claims))
+    // Nobody is asked again.
+    assert((await branch.tokens(await user.go(await branch.address({ prompt: 'none' })))).claims().sub === 'anna')
+  },
+
   async 'a request that is wrong is shown, and the browser is sent nowhere'({ app, user }) {
     const page = await user.go(await app.address({ redirect_uri: 'https://elsewhere.example/' }))
     assert(page.text.includes('This did not work') && page.address.pathname === '/oauth2/authorize', page.text)
   },
+}
+
+/** A second durward, whose users log in at the first one. */
+function prepareBranch(secret) {
+  const own = join(folder, 'branch')
+  mkdirSync(join(own, 'policies'), { recursive: true })
+  writeFileSync(join(own, 'policies/all.sapl'), 'policy "all" permit\n')
+  writeFileSync(join(own, 'secret'), `${secret}\n`, { mode: 0o600 })
+  const settings = `server.listen = '127.0.0.1:${new URL(branchIssuer).port}'\npolicies.path = 'policies'\n[identity]\nusers = 'users'\ncookie_secure = false
+[[identity.upstreams]]\nid = 'central'\nname = 'Central'\nissuer = '${issuer}'\nclient_id = 'shop'\nclient_secret_path = 'secret'\nscopes = ['openid', 'profile']
+userinfo = true\ncreate = true
+[oauth]\nissuer = '${branchIssuer}'\ndata = 'oauth'\n[[oauth.clients]]\nid = 'app'\npublic = true\ngrants = ['authorization-code']
+redirect_uris = ['${callback}branch']\nscopes = ['openid', 'profile']\n`
+  writeFileSync(join(own, 'durward.toml'), settings, { mode: 0o600 })
+  return own
 }
 
 /** The settings and the users; the secrets of an application and of berta's device. */
@@ -215,7 +245,7 @@ function prepare(issuer, callback) {
   const [, digest] = /password = "([^"]+)"/.exec(made)
   writeFileSync(join(folder, 'policies/all.sapl'), 'policy "all" permit\n')
   const client = (id, more) => `[[oauth.clients]]\nid = '${id}'\ngrants = ['authorization-code', 'refresh-token']
-redirect_uris = ['${callback}${id}']\npost_logout_redirect_uris = ['${callback}${id}']\nscopes = ['openid', 'profile']\n${more}\n`
+redirect_uris = ['${callback}${id}', '${branchIssuer}/oauth2/upstream/callback/central']\npost_logout_redirect_uris = ['${callback}${id}']\nscopes = ['openid', 'profile']\n${more}\n`
   const settings = `server.listen = '${new URL(issuer).host}'\npolicies.path = 'policies'\n[identity]\nusers = 'users'\ncookie_secure = false
 [oauth]\nissuer = '${issuer}'\ndata = 'oauth'\ndpop_nonces_required = true\n${client('app', 'public = true')}${client('shop', `secret = '${digest}'`)}\
 ${client('asks', "public = true\nconsent = true\nname = 'The Register'")}`
@@ -237,6 +267,8 @@ async function ready(issuer, server) {
 }
 
 const issuer = `http://127.0.0.1:${await freePort()}`
+// Browsers keep cookies by name of host, whatever the port.
+const branchIssuer = `http://localhost:${await freePort()}`
 // An application is another origin, and another site.
 const applications = createServer((request, response) => response.setHeader('content-type', 'text/html').end('<!doctype html><title>App</title><p>signed in'))
 await new Promise((listening) => applications.listen(0, 'localhost', listening))
@@ -244,15 +276,18 @@ const callback = `http://localhost:${applications.address().port}/`
 const { password, device } = prepare(issuer, callback)
 const log = openSync(join(folder, 'durward.log'), 'w')
 const server = spawn(durward, ['serve'], { cwd: folder, stdio: ['ignore', log, log] })
+const branchServer = spawn(durward, ['serve'], { cwd: prepareBranch(password), stdio: ['ignore', log, log] })
 const browser = process.env.CHROMIUM ? await chromium(process.env.CHROMIUM, notes) : reader()
 try {
   await ready(issuer, server)
-  const application = async (id, ...how) =>
-    new Application(id, await oidc.discovery(new URL(issuer), id, ...how, { execute: [oidc.allowInsecureRequests] }), callback + id)
+  await ready(branchIssuer, branchServer)
+  const discover = (at, id, ...how) => oidc.discovery(new URL(at), id, ...how, { execute: [oidc.allowInsecureRequests] })
+  const application = async (id, ...how) => new Application(id, await discover(issuer, id, ...how), callback + id)
   const stage = {
     app: await application('app', undefined, oidc.None()),
     shop: await application('shop', password, oidc.ClientSecretBasic(password)),
     asks: await application('asks', undefined, oidc.None()),
+    branch: new Application('branch', await discover(branchIssuer, 'app', undefined, oidc.None()), `${callback}branch`),
     user: await browser.user(),
     fresh: () => browser.user(),
     device,
@@ -271,6 +306,7 @@ try {
   }
 } finally {
   server.kill()
+  branchServer.kill()
   applications.close()
   await browser.close()
 }

@@ -21,7 +21,7 @@ Names in capitals are constants. Names in small letters are fields with their de
 ";
 
 /// An index refuses nothing: past its limits it only spares less work.
-const CRATES: [&str; 16] = [
+const CRATES: [&str; 17] = [
     "durward-ir",
     "durward-jwt",
     "durward-library",
@@ -34,6 +34,7 @@ const CRATES: [&str; 16] = [
     "durward-wire",
     "durward-net",
     "durward-sources",
+    "durward-entities",
     "durward-server",
     "durward-opcua",
     "durward-scenario",

@@ -35,6 +35,8 @@ pub enum TokenKind {
     Id,
     /// That a session has ended (OpenID Connect Back-Channel Logout, 2.4).
     Logout,
+    /// What a server is and where it answers (RFC 8414, 2.1), so that it is taken for nothing else.
+    Metadata,
 }
 
 impl TokenKind {
@@ -42,6 +44,7 @@ impl TokenKind {
         match self {
             TokenKind::Id => "JWT",
             TokenKind::Logout => "logout+jwt",
+            TokenKind::Metadata => "metadata+jwt",
         }
     }
 }

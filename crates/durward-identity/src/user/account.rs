@@ -44,6 +44,20 @@ pub struct Account {
     /// The passkeys, each of which can be the second step of a login, or the only one.
     #[serde(default, skip_serializing_if = "Passkeys::is_nothing")]
     pub passkeys: Passkeys,
+    /// The accounts at other OpenID providers that log in as this user.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<AccountLink>,
+}
+
+/// An account at another OpenID provider. What its provider calls it (`sub`) names nobody else there, ever; a name or an e-mail address may
+/// be another's tomorrow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccountLink {
+    /// The provider.
+    pub issuer: String,
+    /// What it calls the account.
+    pub subject: String,
 }
 
 impl Account {
@@ -60,7 +74,13 @@ impl Account {
             groups: Vec::new(),
             second_step: None,
             passkeys: Passkeys::default(),
+            links: Vec::new(),
         }
+    }
+
+    /// Whether this account at another provider logs in as this user.
+    pub fn is_linked(&self, link: &AccountLink) -> bool {
+        self.links.contains(link)
     }
 
     /// The user's name.

@@ -33,6 +33,7 @@ fn merge_accounts(base: &Account, ours: &Account, theirs: &Account) -> Account {
         groups: changed(&base.groups, &ours.groups, &theirs.groups).clone(),
         second_step: merge_steps(&base.second_step, &ours.second_step, &theirs.second_step),
         passkeys: Passkeys::merged(&base.passkeys, &ours.passkeys, &theirs.passkeys),
+        links: changed(&base.links, &ours.links, &theirs.links).clone(),
     }
 }
 

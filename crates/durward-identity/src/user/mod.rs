@@ -17,7 +17,7 @@ mod table;
 mod totp;
 mod writes;
 
-pub use account::{Account, SecondStep};
+pub use account::{Account, AccountLink, SecondStep};
 pub use cluster::{TakenRecords, UserCluster, UserRecord};
 pub use directory::{Directory, ImportError};
 pub use hash_memory::{keep_hash_memory, release_hash_memory};

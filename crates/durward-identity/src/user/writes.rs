@@ -165,7 +165,9 @@ mod tests {
         assert_eq!(renamed.ends_sessions_of(), Some(&anna));
         assert!(directory.swap(NOW, &[renamed]).unwrap());
         assert_eq!(names(&file.open()), ["berta", "carla"]);
-        assert!(file.open().must_be_over(&user("anna"), Moment::from_ms(8_999)));
+        // What began in the millisecond of the removal began before it: nothing begins afterwards.
+        assert!(file.open().must_be_over(&user("anna"), NOW));
+        assert!(!file.open().must_be_over(&user("anna"), Moment::from_ms(9_001)));
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! What decides, as the protocols see it.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use durward_pdp::ir::question::RawSubscription;
+use durward_pdp::plan::{Columns, Plan, PlanError};
 use durward_pdp::record::{Record, Recorded};
 use smol_str::SmolStr;
 
@@ -21,6 +24,12 @@ pub trait Decider: Send + Sync + 'static {
     fn decide_raw(&self, tenant: &str, raw: &RawSubscription<'_>) -> Option<Decision> {
         let _ = (tenant, raw);
         None
+    }
+
+    /// Plans which rows are permitted. A decider that knows no policies permits none.
+    fn plan<'d>(&'d self, tenant: &'d str, subscription: Subscription, columns: &'d Columns) -> Planning<'d> {
+        let _ = (tenant, subscription, columns);
+        Box::pin(std::future::ready(Err(NoPlan::NotPermitted)))
     }
 
     /// Decides again and again.
@@ -42,6 +51,20 @@ pub trait Decider: Send + Sync + 'static {
 
 /// Whoever decides; empty until there is somebody.
 pub(crate) type DeciderSlot = Arc<OnceLock<Arc<dyn Decider>>>;
+
+/// A plan on its way.
+pub type Planning<'d> = Pin<Box<dyn Future<Output = Result<Plan, NoPlan>> + Send + 'd>>;
+
+/// Why there is no plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoPlan {
+    /// No row is permitted: the token that the subject is named by is not accepted, or there are no policies.
+    NotPermitted,
+    /// This node cannot say at the moment who the subject is.
+    Unknown,
+    /// What is asked cannot be planned.
+    Unplannable(PlanError),
+}
 
 /// There are as many subscriptions as there can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ mod session;
 mod tenants;
 
 pub(crate) use contract::DeciderSlot;
-pub use contract::{Decider, Decisions, Full, MultiDecisions, Named, Once};
+pub use contract::{Decider, Decisions, Full, MultiDecisions, Named, NoPlan, Once, Planning};
 pub use durward_pdp::sapl::{Decision, Outcome, Subscription};
 pub use durward_wire::sapl::MultiSubscription;
 pub(crate) use session::OfSessions;

@@ -12,12 +12,13 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use durward_pdp::ir::question::RawSubscription;
+use durward_pdp::plan::Columns;
 use durward_pdp::record::{Recorded, Recording};
 use durward_pdp::stream::{Finder, PackedSubscription, PoliciesInForce, SubscribeError};
 use durward_pdp::{Pdp, RequestLanguage};
 use smol_str::SmolStr;
 
-use super::contract::{Decider, Decisions, Full, MultiDecisions, Once};
+use super::contract::{Decider, Decisions, Full, MultiDecisions, NoPlan, Once, Planning};
 use super::live::Live;
 use super::{Decision, MultiSubscription, Subscription};
 use crate::base::Clock;
@@ -254,6 +255,17 @@ impl Decider for Tenants {
         let decision = known.pdp.as_ref()?.decide_raw(raw)?;
         known.note(tenant);
         Some(decision)
+    }
+
+    fn plan<'d>(&'d self, tenant: &'d str, subscription: Subscription, columns: &'d Columns) -> Planning<'d> {
+        Box::pin(async move {
+            let tenants = self.0.tenants.load_full();
+            let Some(known @ Tenant { pdp: Some(pdp), .. }) = tenants.get(tenant) else {
+                return Err(NoPlan::NotPermitted);
+            };
+            known.note(tenant);
+            pdp.plan(&subscription, columns).map_err(NoPlan::Unplannable)
+        })
     }
 
     fn subscribe(&self, tenant: &str, subscription: Subscription) -> Result<Box<dyn Decisions>, Full> {

@@ -48,6 +48,8 @@ pub(crate) enum Surface {
     Rsocket,
     /// OpenAM's `/json/policies`.
     Openam,
+    /// `/access/v1`.
+    Authzen,
 }
 
 impl Surface {
@@ -58,6 +60,7 @@ impl Surface {
             Surface::Sse => "sse",
             Surface::Rsocket => "rsocket",
             Surface::Openam => "openam",
+            Surface::Authzen => "authzen",
         }
     }
 }

@@ -86,6 +86,15 @@ impl InForce {
         }
     }
 
+    /// The decision point of a tenant, if it has policies.
+    pub(crate) fn pdp_of(&self, tenant: &str) -> Option<Arc<Pdp>> {
+        let all = self.tenants.all();
+        if all.is_empty() {
+            return self.pdp.load_full().filter(|_| tenant == self.settings.auth.default_tenant);
+        }
+        all.get(tenant)?.pdp.clone()
+    }
+
     /// Tells whoever decides which policies are in force.
     pub(super) fn tell_all(&self) {
         let Some(follower) = self.follower.get() else { return };

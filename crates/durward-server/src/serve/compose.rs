@@ -23,10 +23,11 @@ use crate::base::request_ids::RequestIds;
 use crate::base::settings::{AttributeSettings, ConfigError, Guarded, JwtSettings, Settings};
 use crate::decider::DeciderSlot;
 use crate::decision_log::{DecisionLog, Recorder};
+use crate::entities::EntityStore;
 use crate::policies::InForce;
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::login_page::LoginPages;
-use crate::surfaces::{health, oauth, oidc, openam, rsocket, sapl, scim, v1, xacml};
+use crate::surfaces::{authzen, health, oauth, oidc, openam, rsocket, sapl, scim, v1, xacml};
 use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
 
 /// A server's parts. Only what starts and ends a server holds them all.
@@ -44,6 +45,8 @@ pub(super) struct Parts {
     pub(super) subjects: Option<Subjects>,
     /// Who is asking, where there are users.
     pub(super) service: Option<Service>,
+    /// What searches look among.
+    pub(super) entities: Arc<EntityStore>,
     pub(super) decision_log: Option<Arc<DecisionLog>>,
     pub(super) recorder: Recorder,
     /// Becomes true when the end was asked for.
@@ -80,7 +83,26 @@ impl Parts {
         let policies = Arc::new(InForce::new(&settings, &clock, &metrics, announced.collect())?);
         let decider: DeciderSlot = Arc::new(OnceLock::new());
         let pages = login_pages(&settings)?;
-        let oidc = oidc::Surface::new(&settings, issued.as_ref(), &bodies, pages.clone(), &clock)?;
+        let oidc = oidc::Surface::new(&settings, issued.as_ref(), &bodies, pages.clone(), &metrics, &clock)?;
+        let entities = Arc::new(EntityStore::open(&settings)?);
+        let authzen = authzen::Surface::new(
+            &settings,
+            &authzen::Parts {
+                authenticator: &authenticator,
+                fence: &fence,
+                subjects: subjects.as_ref(),
+                decider: &decider,
+                policies: &policies,
+                sources: sources.as_ref(),
+                entities: &entities,
+                service: service.as_ref(),
+                issued: issued.as_ref(),
+                recorder: &recorder,
+                bodies: &bodies,
+                metrics: &metrics,
+                clock: &clock,
+            },
+        );
         let oauth =
             issued.map(|issued| oauth::Surface::new(&issued, &bodies, &metrics, &clock)).transpose()?;
         let rsocket = rsocket::Surface::new(
@@ -124,6 +146,7 @@ impl Parts {
                     stop: stop.subscribe(),
                 },
             ),
+            authzen,
             v1: v1::Surface::new(&settings.identity, service.as_ref(), &bodies),
             openam: openam::Surface::new(
                 &settings,
@@ -168,6 +191,7 @@ impl Parts {
             decider,
             subjects,
             service,
+            entities,
             decision_log,
             recorder,
             stop,

@@ -24,7 +24,7 @@ use crate::surfaces::http::events::Body;
 use crate::surfaces::http::problem::{Problem, form_of_problems};
 use crate::surfaces::http::{Answer, Call, Form, NOT_HERE, allow, text_of};
 use crate::surfaces::xacml::dialect;
-use crate::surfaces::{health, oauth, oidc, sapl, scim};
+use crate::surfaces::{authzen, health, oauth, oidc, sapl, scim};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -90,6 +90,8 @@ pub(super) fn answer_directly(
         http.sapl.answer_direct(request)
     } else if route.endpoint == Endpoint::Pdp(dialect::Dialect::Rest) {
         http.xacml.answer_direct(request)
+    } else if route.endpoint == Endpoint::Authzen(authzen::Ask::Evaluation) {
+        http.authzen.answer_direct(request)
     } else {
         None
     };
@@ -165,6 +167,7 @@ async fn dispatch(
     whole(match route.endpoint {
         Endpoint::Sapl(ask) => return http.sapl.answer(call, ask, request).await,
         Endpoint::Pdp(dialect) => http.xacml.answer(call, dialect, request).await,
+        Endpoint::Authzen(ask) => http.authzen.answer(call, ask, request).await,
         Endpoint::Wso2Home => dialect::wso2_home(request.headers()),
         Endpoint::Home => http.health.home(request.headers()),
         Endpoint::Identity(act) => http.v1.answer(call, act, request).await,
@@ -247,6 +250,7 @@ fn refuse_method(http: &Http, route: &routes::Route, request: &hyper::Request<In
         }
         Endpoint::Home
         | Endpoint::Pdp(_)
+        | Endpoint::Authzen(_)
         | Endpoint::Wso2Home
         | Endpoint::Live
         | Endpoint::Ready

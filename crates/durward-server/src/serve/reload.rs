@@ -151,6 +151,7 @@ impl TakingUp {
         }
         self.http.take_up(&next.server);
         self.http.sapl.take_up(&next.sapl);
+        self.http.authzen.take_up(&next.authzen);
         self.rsocket.take_up(&next.rsocket);
         let before = self.http.health.weaknesses();
         let weaknesses = next.weaknesses();
@@ -177,6 +178,7 @@ fn at_once(started: &Settings, settings: &Settings) -> Settings {
     next.server.connections_per_address_max = settings.server.connections_per_address_max;
     next.sapl.requests_per_second_max = settings.sapl.requests_per_second_max;
     next.sapl.streams_max = settings.sapl.streams_max;
+    next.authzen.requests_per_second_max = settings.authzen.requests_per_second_max;
     next.rsocket.requests_per_second_max = settings.rsocket.requests_per_second_max;
     next.rsocket.connections_max = settings.rsocket.connections_max;
     next

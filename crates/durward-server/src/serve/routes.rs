@@ -1,6 +1,7 @@
 //! Every route there is: the list the router walks, and the one `docs/routes.md` is compared with.
 
 use crate::base::settings::{ListenSurface, Settings};
+use crate::surfaces::authzen;
 use crate::surfaces::oauth;
 use crate::surfaces::oidc;
 use crate::surfaces::sapl::Ask;
@@ -32,6 +33,7 @@ pub(crate) enum Endpoint {
     Ready,
     Metrics,
     Sapl(Ask),
+    Authzen(authzen::Ask),
     Identity(Act),
     Oauth(oauth::Ask),
     Oidc(oidc::Ask),
@@ -42,9 +44,11 @@ impl Endpoint {
     /// What a listener carries where this is to be had.
     pub(super) fn surface(self) -> ListenSurface {
         match self {
-            Endpoint::Home | Endpoint::Pdp(_) | Endpoint::Wso2Home | Endpoint::Sapl(_) => {
-                ListenSurface::Decisions
-            }
+            Endpoint::Home
+            | Endpoint::Pdp(_)
+            | Endpoint::Wso2Home
+            | Endpoint::Sapl(_)
+            | Endpoint::Authzen(_) => ListenSurface::Decisions,
             Endpoint::Live | Endpoint::Ready => ListenSurface::Health,
             Endpoint::Metrics => ListenSurface::Metrics,
             Endpoint::Identity(
@@ -76,6 +80,21 @@ const WHO_CONNECTS_UNGUARDED: &str =
 const WHO_AUTHENTICATES: &str =
     "callers that `[auth]` accepts; if `sapl.http` is set, or on a loopback address";
 
+/// Whoever `[auth]` lets in. Not there unless `plan.columns` names columns.
+const WHO_PLANS: &str =
+    "callers that `[auth]` accepts; if `plan.columns` is set, and `sapl.http`, or on a loopback address";
+
+/// The same where AuthZEN's clients are let in.
+const WHO_AUTHENTICATES_AUTHZEN: &str =
+    "callers that `[auth]` accepts; if `authzen.on` is set, or on a loopback address";
+
+/// The same, of the tenant in the path.
+const WHO_IS_OF_TENANT: &str =
+    "callers that `[auth]` accepts, of this tenant; if `authzen.on` is set, or on a loopback address";
+
+/// Metadata is not secret.
+const WHO_CONNECTS_AUTHZEN: &str = "anyone who can connect; if AuthZEN is on and `authzen.url` is set";
+
 /// Whoever knows a password. Not there unless `identity.users` or `identity.ldap` is set.
 const WHO_LOGS_IN: &str = "a user who logs in; if `[identity]` has users";
 
@@ -90,6 +109,9 @@ const WHO_IS_CLIENT: &str = "a client of `[[oauth.clients]]`; if `oauth.issuer` 
 
 /// Not there unless `oauth.issuer` is set and there are users.
 const WHO_BROWSES: &str = "anyone who can connect; if `oauth.issuer` is set and `[identity]` has users";
+
+/// Whoever a provider sends back. Not there unless `identity.upstreams` is set.
+const WHO_COMES_BACK: &str = "anyone who can connect; if `identity.upstreams` is set";
 
 /// Whoever shows an access token that a client got for a user.
 const WHO_HAS_TOKEN: &str =
@@ -188,6 +210,62 @@ pub const ROUTES: &[Route] = &[
         who: WHO_AUTHENTICATES,
         what: "decides several SAPL subscriptions",
         endpoint: Endpoint::Sapl(Ask::MultiDecideAllOnce),
+    },
+    Route {
+        path: "/v1/plan",
+        methods: POST,
+        who: WHO_PLANS,
+        what: "plans which rows are permitted: a filter for a database",
+        endpoint: Endpoint::Sapl(Ask::Plan),
+    },
+    Route {
+        path: "/access/v1/evaluation",
+        methods: POST,
+        who: WHO_AUTHENTICATES_AUTHZEN,
+        what: "decides a question of AuthZEN",
+        endpoint: Endpoint::Authzen(authzen::Ask::Evaluation),
+    },
+    Route {
+        path: "/access/v1/evaluations",
+        methods: POST,
+        who: WHO_AUTHENTICATES_AUTHZEN,
+        what: "decides several questions of AuthZEN",
+        endpoint: Endpoint::Authzen(authzen::Ask::Evaluations),
+    },
+    Route {
+        path: "/access/v1/search/subject",
+        methods: POST,
+        who: WHO_AUTHENTICATES_AUTHZEN,
+        what: "lists the subjects that may do something (AuthZEN)",
+        endpoint: Endpoint::Authzen(authzen::Ask::SearchSubject),
+    },
+    Route {
+        path: "/access/v1/search/resource",
+        methods: POST,
+        who: WHO_AUTHENTICATES_AUTHZEN,
+        what: "lists the resources that a subject may do something with (AuthZEN)",
+        endpoint: Endpoint::Authzen(authzen::Ask::SearchResource),
+    },
+    Route {
+        path: "/access/v1/search/action",
+        methods: POST,
+        who: WHO_AUTHENTICATES_AUTHZEN,
+        what: "lists the actions that a subject may take on a resource (AuthZEN)",
+        endpoint: Endpoint::Authzen(authzen::Ask::SearchAction),
+    },
+    Route {
+        path: "/.well-known/authzen-configuration",
+        methods: READ,
+        who: WHO_CONNECTS_AUTHZEN,
+        what: "tells where AuthZEN's clients ask what",
+        endpoint: Endpoint::Authzen(authzen::Ask::Metadata),
+    },
+    Route {
+        path: "/.well-known/authzen-configuration/{tenant}",
+        methods: READ,
+        who: WHO_CONNECTS_AUTHZEN,
+        what: "tells the same for a tenant",
+        endpoint: Endpoint::Authzen(authzen::Ask::Metadata),
     },
     Route {
         path: "/v1/login",
@@ -498,6 +576,20 @@ pub const ROUTES: &[Route] = &[
         endpoint: Endpoint::Oidc(oidc::Ask::Account),
     },
     Route {
+        path: "/oauth2/upstream/callback/{upstream}",
+        methods: &["GET"],
+        who: WHO_COMES_BACK,
+        what: "takes a browser back from another OpenID provider, with a code of it",
+        endpoint: Endpoint::Oidc(oidc::Ask::UpstreamCallback),
+    },
+    Route {
+        path: "/oauth2/upstream/logout/{upstream}",
+        methods: GET_POST,
+        who: WHO_COMES_BACK,
+        what: "takes a browser back after a logout at another OpenID provider, and logout tokens of it",
+        endpoint: Endpoint::Oidc(oidc::Ask::UpstreamLogout),
+    },
+    Route {
         path: "/.well-known/jwks.json",
         methods: READ,
         who: WHO_CONNECTS_OAUTH,
@@ -630,6 +722,41 @@ pub const ROUTES: &[Route] = &[
         what: "returns one of them",
         endpoint: Endpoint::Scim(scim::Ask::Type),
     },
+    Route {
+        path: "/{tenant}/access/v1/evaluation",
+        methods: POST,
+        who: WHO_IS_OF_TENANT,
+        what: "does the same as `/access/v1/evaluation`",
+        endpoint: Endpoint::Authzen(authzen::Ask::Evaluation),
+    },
+    Route {
+        path: "/{tenant}/access/v1/evaluations",
+        methods: POST,
+        who: WHO_IS_OF_TENANT,
+        what: "does the same as `/access/v1/evaluations`",
+        endpoint: Endpoint::Authzen(authzen::Ask::Evaluations),
+    },
+    Route {
+        path: "/{tenant}/access/v1/search/subject",
+        methods: POST,
+        who: WHO_IS_OF_TENANT,
+        what: "does the same as `/access/v1/search/subject`",
+        endpoint: Endpoint::Authzen(authzen::Ask::SearchSubject),
+    },
+    Route {
+        path: "/{tenant}/access/v1/search/resource",
+        methods: POST,
+        who: WHO_IS_OF_TENANT,
+        what: "does the same as `/access/v1/search/resource`",
+        endpoint: Endpoint::Authzen(authzen::Ask::SearchResource),
+    },
+    Route {
+        path: "/{tenant}/access/v1/search/action",
+        methods: POST,
+        who: WHO_IS_OF_TENANT,
+        what: "does the same as `/access/v1/search/action`",
+        endpoint: Endpoint::Authzen(authzen::Ask::SearchAction),
+    },
 ];
 
 /// What a request is counted under: its route, or what there is beside routes. A number, so that counting needs no map.
@@ -675,9 +802,14 @@ pub(crate) fn opened_by(path: &str, settings: &Settings) -> Option<&'static str>
     }
     let route = ROUTES.iter().find(|route| route.has_form_of(path))?;
     match route.endpoint {
+        Endpoint::Sapl(Ask::Plan) => Some("`plan.columns`, together with `sapl.http` and `[auth]`,"),
         Endpoint::Sapl(_) => Some("`sapl.http`, together with `[auth]`,"),
+        Endpoint::Authzen(_) => Some("`authzen.on`, together with `[auth]`,"),
         Endpoint::Identity(_) => Some("`identity.users` or `[[identity.ldap]]`"),
         Endpoint::Oauth(_) => Some("`oauth.issuer`"),
+        Endpoint::Oidc(oidc::Ask::UpstreamCallback | oidc::Ask::UpstreamLogout) => {
+            Some("`identity.upstreams`")
+        }
         Endpoint::Oidc(_) => Some("`oauth.issuer`, together with `identity.users` or `[[identity.ldap]]`,"),
         Endpoint::Scim(_) => Some("`identity.scim.on`"),
         Endpoint::Pdp(Dialect::Wso2(_)) | Endpoint::Wso2Home => Some("`xacml.wso2_paths`"),
@@ -706,7 +838,10 @@ impl Route {
     /// Whether this is its path.
     fn is_at(&self, path: &str, settings: &Settings) -> bool {
         // Most paths are compared as they are, on the way to every answer.
-        if self.path.ends_with('}') || self.endpoint == Endpoint::Identity(Act::UserReset) {
+        if self.path.ends_with('}')
+            || self.path.starts_with("/{")
+            || self.endpoint == Endpoint::Identity(Act::UserReset)
+        {
             return self.has_form_of(path);
         }
         if self.endpoint != Endpoint::Pdp(Dialect::Authzforce) {
@@ -719,9 +854,14 @@ impl Route {
     /// Whether the settings let it be there.
     fn is_on(&self, settings: &Settings) -> bool {
         match self.endpoint {
+            Endpoint::Sapl(Ask::Plan) => settings.answers_sapl() && !settings.plan.columns.is_empty(),
             Endpoint::Sapl(_) => settings.answers_sapl(),
+            Endpoint::Authzen(_) => settings.answers_authzen(),
             Endpoint::Identity(_) => settings.identity.is_on(),
             Endpoint::Oauth(_) => settings.oauth.is_on(),
+            Endpoint::Oidc(oidc::Ask::UpstreamCallback | oidc::Ask::UpstreamLogout) => {
+                !settings.identity.upstreams.is_empty()
+            }
             Endpoint::Oidc(_) => settings.oauth.is_on() && settings.identity.is_on(),
             Endpoint::Scim(_) => settings.identity.scim.on,
             Endpoint::Pdp(Dialect::Wso2(_)) | Endpoint::Wso2Home => settings.xacml.wso2_paths,

@@ -291,12 +291,16 @@ impl Server {
         for weakness in parts.http.health.weaknesses().iter() {
             tracing::warn!("WEAK SETTING: {weakness}");
         }
+        if parts.settings.answers_authzen_to_this_machine() {
+            tracing::info!("AuthZEN is open to every program of this machine, as `authzen.on` is not set");
+        }
         if parts.settings.answers_sapl_to_this_machine() {
             tracing::info!(
                 "SAPL over HTTP is open to every program of this machine, as `sapl.http` is not set"
             );
         }
         let _sources = decide_by_policies(&parts)?;
+        let _entities = parts.entities.watch().map_err(StartError::Thread)?;
         let _watch = policies.map(|policies| policies.watch(&parts.policies)).transpose()?;
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let worker_count = parts.settings.server.worker_count(cores);
@@ -367,11 +371,14 @@ fn check_sessions(http: &Http) -> Result<(), ConfigError> {
     Err(ConfigError::of_setting("openam.on", message.into()))
 }
 
-/// Lets the policies in force decide what SAPL's clients ask, unless somebody else does. Gives where their attributes come from:
+/// Lets the policies in force decide what SAPL's and AuthZEN's clients ask, unless somebody else does. Gives where their attributes come from:
 /// they end with it.
 fn decide_by_policies(parts: &Parts) -> Result<Option<Sources>, StartError> {
     let settings = &parts.settings;
-    let is_asked = settings.answers_sapl() || settings.rsocket.is_on() || settings.openam.asks_sapl();
+    let is_asked = settings.answers_sapl()
+        || settings.answers_authzen()
+        || settings.rsocket.is_on()
+        || settings.openam.asks_sapl();
     if !is_asked || parts.decider.get().is_some() {
         return Ok(None);
     }

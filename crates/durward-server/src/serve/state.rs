@@ -11,7 +11,7 @@ use crate::base::limits::Places;
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
 use crate::base::settings::{ServerSettings, Settings, SurfaceSet};
-use crate::surfaces::{health, oauth, oidc, openam, sapl, scim, v1, xacml};
+use crate::surfaces::{authzen, health, oauth, oidc, openam, sapl, scim, v1, xacml};
 use durward_net::tls::NotAccepted;
 
 /// How many requests over HTTP/2 may be under way, for each connection that there may be: one connection may have 128, all together not so
@@ -36,6 +36,7 @@ pub(crate) struct Http {
     pub(super) request_ids: Arc<RequestIds>,
     pub(super) xacml: xacml::Surface,
     pub(super) sapl: sapl::Surface,
+    pub(super) authzen: authzen::Surface,
     pub(super) v1: v1::Surface,
     pub(super) openam: openam::Surface,
     /// Tokens for other services, where they are given.
@@ -55,7 +56,7 @@ pub(crate) struct Http {
 impl Http {
     /// Whether requests may be answered before the library reads them.
     pub(super) fn answers_directly(&self) -> bool {
-        self.sapl.answers_directly() || self.xacml.answers_directly()
+        self.sapl.answers_directly() || self.xacml.answers_directly() || self.authzen.answers_directly()
     }
 
     /// Takes up limits that can change while the server runs.

@@ -1,6 +1,7 @@
 //! One folder for each protocol that is answered; none knows another. `http` is what those over HTTP share, `login_page` and `login_forms`
 //! what those share by which users log in with a browser.
 
+pub(crate) mod authzen;
 pub(crate) mod health;
 pub(crate) mod http;
 pub(crate) mod login_forms;

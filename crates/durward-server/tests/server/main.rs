@@ -13,6 +13,7 @@ mod attribute_sources;
 mod auth;
 #[path = "../../../durward-session/tests/support/authenticator.rs"]
 mod authenticator;
+mod authzen;
 mod bundle_server;
 #[path = "../../../durward-session/tests/support/certificates.rs"]
 mod certificates;
@@ -45,6 +46,7 @@ mod operations;
 mod packaging;
 mod passkeys;
 mod pipelined;
+mod plans;
 mod policy_watch;
 mod proxies;
 mod recorded;
@@ -65,5 +67,7 @@ mod tenants;
 #[cfg(feature = "tls")]
 mod tls;
 mod traccar;
+#[cfg(feature = "tls")]
+mod upstream;
 mod users_http;
 mod watching;

@@ -21,7 +21,18 @@ fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String
 
 /// Settings without a default, or with one that is not a value.
 const WITHOUT_DEFAULT: &[&str] = &[
+    "plan.columns",
     "sapl.http",
+    "authzen.on",
+    "authzen.url",
+    "authzen.tenant_languages",
+    "authzen.sapl.subject",
+    "authzen.sapl.action",
+    "authzen.sapl.resource",
+    "authzen.sapl.environment",
+    "authzen.xacml.names",
+    "authzen.xacml.types",
+    "authzen.users_type",
     "identity.users",
     "identity.data",
     "identity.cluster_key_path",
@@ -120,7 +131,7 @@ fn the_manual_lists_every_setting_with_its_default() {
 
 #[test]
 fn the_examples_of_the_manual_are_read() {
-    for page in ["docs/configuration.md", "docs/xacml.md"] {
+    for page in ["docs/configuration.md", "docs/xacml.md", "docs/authzen.md"] {
         let docs = fs::read_to_string(workspace(page)).unwrap();
         let examples = docs.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
         let mut count = 0;
@@ -130,6 +141,21 @@ fn the_examples_of_the_manual_are_read() {
         }
         assert!(count >= 1, "{page}");
     }
+}
+
+/// A provider stands beside users and an issuer, which the page shows once.
+#[test]
+fn the_providers_of_the_manual_are_read() {
+    let docs = fs::read_to_string(workspace("docs/upstream-login.md")).unwrap();
+    let examples = docs.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let mut count = 0;
+    for example in examples {
+        let around = "[identity]\nusers = 'users'\n[oauth]\nissuer = 'https://id.example.org'\n";
+        let around = if example.contains("[oauth]") { "" } else { around };
+        Settings::from_toml(&format!("{around}{example}"), "upstream-login.md").unwrap();
+        count += 1;
+    }
+    assert!(count >= 5, "{count}");
 }
 
 #[test]

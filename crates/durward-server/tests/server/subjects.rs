@@ -470,11 +470,21 @@ fn it_names_its_user_where_callers_vouch_for_the_proof() {
 #[test]
 fn a_caller_who_may_assert_nobody_vouches_for_nothing() {
     let vouched = "bound_subjects = 'vouched'";
-    let marked = "identity.subjects_asserted_by = 'marked-users'\n";
+    let marked = "identity.subjects_asserted_by = 'marked-users'\nauthzen.on = true\n";
+    let evaluation = |jwt: &str| {
+        json!({
+            "subject": { "type": "jwt", "id": jwt }, "action": { "name": "read" },
+            "resource": { "type": "record", "id": "7" },
+        })
+    };
     let world = with_tokens_and(&staff(), "staff.xml", marked, vouched);
     let anna = world.token("anna");
-    let reply = world.ask(&one(&[(JWT, &world.bound(&anna))]));
-    assert!(reply.status == 400 && reply.text().contains("oauth.bound_subjects"), "{}", reply.text());
+    let bound = world.bound(&anna);
+    for reply in
+        [world.ask(&one(&[(JWT, &bound)])), world.post("/access/v1/evaluation", None, &evaluation(&bound))]
+    {
+        assert!(reply.status == 400 && reply.text().contains("oauth.bound_subjects"), "{}", reply.text());
+    }
     assert_eq!(world.decisions(&one(&[(JWT, &world.jwt(Some(&anna), "orders"))])), ["Permit"]);
     let world = with_tokens_and(STAFF, "staff.sapl", marked, vouched);
     let anna = world.token("anna");
@@ -485,6 +495,7 @@ fn a_caller_who_may_assert_nobody_vouches_for_nothing() {
         ("/api/pdp/decide-once", question.clone()),
         ("/api/pdp/decide", question.clone()),
         ("/api/pdp/multi-decide-all-once", json!({ "one": question })),
+        ("/access/v1/evaluation", evaluation(&bound)),
     ] {
         let reply = ask(path, &question);
         assert!(

@@ -64,6 +64,17 @@ fn a_user_is_created_read_changed_and_removed() {
         (&changed.json()["groups"], &changed.json()["attributes"]),
         (&json!(["night"]), &json!({ "phone": ["1", "2"] }))
     );
+    let links = json!([{ "issuer": "https://idp.example", "subject": "4711" }]);
+    let linked = send(&server, "PATCH", "/v1/users/dora", &root, &json!({ "links": links }));
+    assert_eq!(linked.json()["links"], links);
+    agrees_as(&description, "/v1/users/{user}", "patch", &linked);
+    let same = json!({ "user": "emil", "links": links });
+    assert_eq!(send(&server, "POST", "/v1/users", &root, &same).status, 409, "the account is dora's");
+    for wrong in
+        [json!([{ "issuer": "", "subject": "1" }]), json!([links[0], links[0]]), json!([{ "issuer": "i" }])]
+    {
+        assert_eq!(send(&server, "PATCH", "/v1/users/dora", &root, &json!({ "links": wrong })).status, 400);
+    }
     let all = send(&server, "PATCH", "/v1/users/dora", &root, &json!({ "groups": ["a", "b", "a"] }));
     assert_eq!(all.json()["groups"], json!(["a", "b"]));
     let login = json!({ "user": "dora", "password": "good words" });

@@ -271,7 +271,11 @@ pub(super) fn stands(account: Option<&Account>) -> String {
     let groups = account.groups.join(" ");
     let groups = if groups.is_empty() { groups } else { format!(", groups: {groups}") };
     let mark = if account.must_change_password { ", must change the password" } else { "" };
-    format!("{standing}{step}{mark}{groups}")
+    let mut links = String::new();
+    for link in &account.links {
+        links.push_str(&format!(", linked to {} of {}", link.subject, link.issuer));
+    }
+    format!("{standing}{step}{mark}{groups}{links}")
 }
 
 /// Of these directories, those that others may change, each once.

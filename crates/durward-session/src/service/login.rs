@@ -92,6 +92,8 @@ struct ChallengeAnswer {
 pub(super) struct ChallengedUser {
     pub(super) user: User,
     pub(super) until: Moment,
+    /// Whether a password was asked for, and not another provider.
+    pub(super) has_password: bool,
     /// What must be changed before there is a session.
     pub(super) pending: Option<PendingChange>,
 }
@@ -104,6 +106,8 @@ pub(super) struct SessionStart<'a> {
     pub(super) level: Level,
     pub(super) properties: Properties,
     pub(super) address: IpAddr,
+    /// Who says so, where it is somebody else.
+    pub(super) vouched_by: Option<&'a str>,
 }
 
 impl Service {
@@ -262,7 +266,8 @@ impl Service {
                 Ok(Login::Recognized(account))
             }
             Wanted::Session => {
-                let begin = SessionStart { user, account: &account, level, properties, address };
+                let begin =
+                    SessionStart { user, account: &account, level, properties, address, vouched_by: None };
                 let mut granted = self.begin(begin).await?;
                 let since = Moment::from_ms(account.password_since_ms);
                 granted.device =
@@ -278,7 +283,8 @@ impl Service {
         gone: &mut ClientGone,
     ) -> Result<Login, Refused> {
         let ChallengeAnswer { challenge, code, address, properties, device: proofs } = request;
-        let Some(ChallengedUser { user, until, pending }) = self.opened_challenge(&challenge) else {
+        let Some(ChallengedUser { user, until, has_password, pending }) = self.opened_challenge(&challenge)
+        else {
             self.note_turned_away(address, "no challenge, or one whose time is over").await;
             return Err(Refused::Wrong);
         };
@@ -303,29 +309,34 @@ impl Service {
         let pending = match pending {
             Some(pending) => Some(pending),
             // Marked, or grown too old, in the meantime.
-            None => self.pending_change(&*users, &account, None)?,
+            None if has_password => self.pending_change(&*users, &account, None)?,
+            None => None,
         };
         if let Some(pending) = pending {
             return self.change_needed(pending, CodeStanding::Given, &user, address).await;
         }
         let level = self.settings().second_step_level;
-        let begin = SessionStart { user, account: &account, level, properties, address };
+        let begin = SessionStart { user, account: &account, level, properties, address, vouched_by: None };
         let mut granted = self.begin(begin).await?;
         let since = Moment::from_ms(account.password_since_ms);
         granted.device = self.proof_of_device(proofs.as_deref(), device, &granted.user, true, since);
         Ok(Login::Granted(granted, Box::new(account)))
     }
 
-    /// Whose password was right, if the challenge is good.
+    /// Whose password was right, or for whom another provider vouched, if the challenge is good.
     pub(super) fn opened_challenge(&self, challenge: &str) -> Option<ChallengedUser> {
         if let Some(pending) = self.opened_change(challenge) {
             // Of one whose code has come, no code is asked again.
             let is_asked = pending.code == CodeStanding::Missing;
             let (user, until) = (pending.user().clone(), pending.until());
-            return is_asked.then_some(ChallengedUser { user, until, pending: Some(pending) });
+            let pending = Some(pending);
+            return is_asked.then_some(ChallengedUser { user, until, has_password: true, pending });
+        }
+        if let Some((user, until)) = self.0.upstream_challenges.open(challenge, self.now()) {
+            return Some(ChallengedUser { user, until, has_password: false, pending: None });
         }
         let (user, until) = self.0.challenges.open(challenge, self.now())?;
-        Some(ChallengedUser { user, until, pending: None })
+        Some(ChallengedUser { user, until, has_password: true, pending: None })
     }
 
     /// That this node knows of its own users what the others know, where they share them: else somebody who was disabled might log in.
@@ -404,7 +415,7 @@ impl Service {
     }
 
     pub(super) async fn begin(&self, begin: SessionStart<'_>) -> Result<Granted, Refused> {
-        let SessionStart { user, account, level, properties, address } = begin;
+        let SessionStart { user, account, level, properties, address, vouched_by } = begin;
         let _users_stay = self.0.beginning.read().await;
         if !self.still_holds(account) {
             self.note_failure(&user, address, "changed in this moment").await;
@@ -415,6 +426,7 @@ impl Service {
         let refused = match answer {
             Some(AskOutcome::Token { id, token }) => {
                 let event = super::of_session(AuditEvent::new(Kind::Login), &user, id);
+                let event = vouched_by.iter().fold(event, |event, name| event.detail(name));
                 self.record(event.address(&address.to_string())).await;
                 let session = &self.settings().session;
                 // To the second, as the token says it; the table knows it exactly while the session lives.

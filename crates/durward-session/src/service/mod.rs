@@ -20,6 +20,7 @@ mod reset;
 mod secrets;
 mod standing;
 mod turns;
+mod upstream;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -71,6 +72,7 @@ pub use passkey_ticket::PasskeyRequest;
 pub use password_change::PasswordChoice;
 pub use reset::{ResetAnswer, ResetForm};
 pub use secrets::{SecretAttempt, SecretAttempts};
+pub use upstream::UpstreamLogin;
 
 /// The session service of a node. Cloning shares it; it may be used from any thread, within any runtime.
 #[derive(Clone)]
@@ -79,6 +81,7 @@ pub struct Service(Arc<ServiceInner>);
 struct ServiceInner {
     parts: ServiceParts,
     challenges: Challenges,
+    upstream_challenges: Challenges,
     enrolments: Enrolments,
     devices: Devices,
     reset_links: ResetLinks,
@@ -124,6 +127,7 @@ pub(crate) struct ServiceParts {
 impl Service {
     pub(crate) fn new(parts: ServiceParts) -> Service {
         let challenges = Challenges::new(&parts.secret);
+        let upstream_challenges = Challenges::of_upstreams(&parts.secret);
         let enrolments = Enrolments::new(&parts.secret);
         let devices = Devices::new(&parts.secret, parts.settings.session.devices_max);
         let reset_links = ResetLinks::new(&parts.secret);
@@ -137,6 +141,7 @@ impl Service {
         let inner = ServiceInner {
             parts,
             challenges,
+            upstream_challenges,
             enrolments,
             devices,
             reset_links,

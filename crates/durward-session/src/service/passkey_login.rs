@@ -52,8 +52,10 @@ impl fmt::Debug for PasskeyAnswer {
 /// Whom a ceremony is about, and since when it must have been so.
 struct Claimed {
     user: User,
-    /// When the password was right, in milliseconds, where one was asked for.
-    password_at_ms: Option<u64>,
+    /// When the first step was right, in milliseconds, where there was one.
+    first_at_ms: Option<u64>,
+    /// Whether that was a password.
+    has_password: bool,
     /// What must be changed before there is a session.
     pending: Option<PendingChange>,
 }
@@ -174,7 +176,8 @@ impl Service {
             Err(refusal) => return Err(self.refused_passkey(None, address, refusal).await),
         };
         self.follow_users().await;
-        let Some(Claimed { user, password_at_ms, pending }) = self.claimed(&ticket, &assertion) else {
+        let Some(Claimed { user, first_at_ms, has_password, pending }) = self.claimed(&ticket, &assertion)
+        else {
             return Err(self.refused_passkey(None, address, PasskeyRefusal::UserHandle).await);
         };
         let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
@@ -184,7 +187,7 @@ impl Service {
         // They may have been disabled or removed, or given another password than the one that was shown.
         let is_let_in = |account: &Account| {
             let is_same = account.user().is_ok_and(|name| name == user);
-            let is_of_then = password_at_ms.is_none_or(|at| account.password_since_ms <= at);
+            let is_of_then = first_at_ms.is_none_or(|at| account.password_since_ms <= at);
             is_same && is_of_then && !account.disabled
         };
         let Some(account) = account.filter(is_let_in) else {
@@ -194,14 +197,14 @@ impl Service {
         if let Some(full) = self.parts().sessions.full(&user) {
             return Err(of_full(full));
         }
-        let amr = amr(&account, &passkey_use, password_at_ms.is_some());
+        let amr = amr(&account, &passkey_use, has_password);
         self.use_up(&*users, &user, &ticket, passkey_use, address).await?;
-        let pending = match (pending, password_at_ms) {
-            (Some(pending), _) => Some(pending),
+        let pending = match pending {
+            Some(pending) => Some(pending),
             // Marked, or grown too old, in the meantime.
-            (None, Some(_)) => self.pending_change(&*users, &account, None)?,
+            None if has_password => self.pending_change(&*users, &account, None)?,
             // No password was asked for, so none has to be changed.
-            (None, None) => None,
+            None => None,
         };
         if let Some(pending) = pending {
             return self.change_needed(pending, CodeStanding::Given, &user, address).await;
@@ -211,7 +214,7 @@ impl Service {
         let level = self.settings().second_step_level;
         let device = self.known_device(shown.as_deref(), &user).await;
         let since = Moment::from_ms(account.password_since_ms);
-        let begin = SessionStart { user, account: &account, level, properties, address };
+        let begin = SessionStart { user, account: &account, level, properties, address, vouched_by: None };
         let mut granted = self.begin(begin).await?;
         granted.device = self.proof_of_device(shown.as_deref(), device, &granted.user, true, since);
         Ok(Login::Granted(granted, Box::new(account)))
@@ -223,12 +226,13 @@ impl Service {
             Ceremony::Login if self.has_passkey_login() => {
                 let handle = UserHandle::of(assertion.user_handle()?)?;
                 let user = self.stores().iter().find_map(|store| store.user_of_handle(&handle))?;
-                Some(Claimed { user, password_at_ms: None, pending: None })
+                Some(Claimed { user, first_at_ms: None, has_password: false, pending: None })
             }
             Ceremony::Step(challenge) => {
-                let ChallengedUser { user, until, pending } = self.opened_challenge(challenge)?;
+                let ChallengedUser { user, until, has_password, pending } =
+                    self.opened_challenge(challenge)?;
                 let at = until.ms().saturating_sub(millis(self.settings().challenge_lifetime));
-                Some(Claimed { user, password_at_ms: Some(at), pending })
+                Some(Claimed { user, first_at_ms: Some(at), has_password, pending })
             }
             Ceremony::Login | Ceremony::StepUp { .. } | Ceremony::Enrol { .. } => None,
         }

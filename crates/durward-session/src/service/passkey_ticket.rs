@@ -46,7 +46,7 @@ pub struct PasskeyRequest {
 pub(super) enum Ceremony {
     /// The only step of a login.
     Login,
-    /// The second step of a login whose password was right: the challenge says whose.
+    /// The second step of a login whose first one was right: the challenge says whose.
     Step(String),
     /// The second step of a session that is there.
     StepUp { realm: String, subject: String },

@@ -257,7 +257,7 @@ impl Service {
         let settings = self.settings();
         let level = if has_code { settings.second_step_level } else { settings.password_level };
         let since = Moment::from_ms(account.password_since_ms);
-        let begin = SessionStart { user, account: &account, level, properties, address };
+        let begin = SessionStart { user, account: &account, level, properties, address, vouched_by: None };
         let mut granted = self.begin(begin).await?;
         granted.device = self.proof_of_device(shown.as_deref(), device, &granted.user, has_code, since);
         Ok(Login::Granted(granted, Box::new(account)))

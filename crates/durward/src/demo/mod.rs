@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use durward_pdp::{Pdp, PdpBuilder};
-use durward_server::{LogLevel, Server, Settings, StartError, SubjectsAssertedBy};
+use durward_server::{AuthzenLanguage, LogLevel, Server, Settings, StartError, SubjectsAssertedBy};
 use serde_json::{Value as Json, json};
 
 use crate::failure::{CommandError, CommandResult, without_number};
@@ -94,6 +94,8 @@ fn bind(listen: Option<SocketAddr>, pdp: &Arc<Pdp>, person: &DemoPerson) -> Resu
     settings.identity.subjects_asserted_by = SubjectsAssertedBy::DangerAnybody;
     settings.sapl.http = Some(true);
     settings.auth.danger_allow_no_auth = true;
+    // Most of its policies are XACML's.
+    settings.authzen.language = AuthzenLanguage::Xacml;
     settings.log.level = LogLevel::Warn;
     settings.server.listen = listen.unwrap_or(settings.server.listen);
     match Server::with_pdp(settings.clone(), clock(), Arc::clone(pdp)) {

@@ -15,7 +15,7 @@ use durward_session::ResetLinks;
 use durward_session::identity::passkey::Passkeys;
 use durward_session::identity::session::User;
 use durward_session::identity::user::{
-    Account, Directory, ImportLine, Password, RecoveryCodes, SecondStep, Totp, UserStore,
+    Account, AccountLink, Directory, ImportLine, Password, RecoveryCodes, SecondStep, Totp, UserStore,
 };
 use durward_session::identity::{IdentityError, Moment, SystemEntropy};
 
@@ -34,6 +34,7 @@ Examples:
   durward users second-step anna
   durward users passkeys anna
   durward users passkeys anna --remove 4f1c2a9b77e0d135
+  durward users link anna --issuer https://idp.example.org --subject 4711
   durward users list
 
 Passwords are asked for on the terminal, or read from standard input or a file, never from the command line. Without
@@ -71,6 +72,10 @@ enum UsersCommand {
     SecondStep(NamedUser),
     /// List a user's passkeys, or remove some for those who have lost them; then their sessions end
     Passkeys(PasskeysArguments),
+    /// Let an account at another OpenID provider log in as a user
+    Link(LinkArguments),
+    /// Keep an account at another OpenID provider from logging in as a user
+    Unlink(LinkArguments),
     /// Add and change users by a file of JSON lines, with hashes of passwords as directories keep them
     Import(ImportArguments),
 }
@@ -94,6 +99,18 @@ struct NamedUser {
     realm: String,
     #[command(flatten)]
     place: UserDirectoryArguments,
+}
+
+#[derive(Debug, clap::Args)]
+struct LinkArguments {
+    #[command(flatten)]
+    named: NamedUser,
+    /// The issuer of the provider, as in `[[identity.upstreams]]`
+    #[arg(long, value_name = "ISSUER")]
+    issuer: String,
+    /// What the provider calls the account: the claim `sub` of its tokens
+    #[arg(long, value_name = "SUB")]
+    subject: String,
 }
 
 #[derive(Debug, clap::Args)]
@@ -175,6 +192,8 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
         UsersCommand::ResetLink(named) => named.reset_link()?,
         UsersCommand::SecondStep(named) => named.second_step()?,
         UsersCommand::Passkeys(passkeys) => passkeys.run()?,
+        UsersCommand::Link(link) => link.link()?,
+        UsersCommand::Unlink(link) => link.unlink()?,
         UsersCommand::Import(import) => import.run()?,
     }
     Ok(ExitCode::SUCCESS)
@@ -325,6 +344,35 @@ impl PasskeysArguments {
     }
 }
 
+impl LinkArguments {
+    fn account(&self) -> AccountLink {
+        AccountLink { issuer: self.issuer.clone(), subject: self.subject.clone() }
+    }
+
+    fn link(&self) -> Result<(), CommandError> {
+        let (link, (directory, _)) = (self.account(), self.named.place.open()?);
+        let is_other =
+            |account: &&Account| account.realm != self.named.realm || account.subject != self.named.name;
+        if let Some(other) = directory.list().iter().filter(is_other).find(|account| account.is_linked(&link))
+        {
+            let message =
+                format!("the account logs in as `{}` in the realm `{}`", other.subject, other.realm);
+            return Err(CommandError::new(message).hint("`durward users unlink` ends that"));
+        }
+        drop(directory);
+        self.named.change(|account| {
+            if !account.is_linked(&link) {
+                account.links.push(link);
+            }
+        })
+    }
+
+    fn unlink(&self) -> Result<(), CommandError> {
+        let link = self.account();
+        self.named.change(|account| account.links.retain(|known| *known != link))
+    }
+}
+
 impl PasswdArguments {
     fn run(&self) -> Result<(), CommandError> {
         let (directory, settings) = self.named.place.open()?;
@@ -426,6 +474,8 @@ fn list(directory: &Directory) -> Result<(), CommandError> {
         if !account.groups.is_empty() {
             words.push(account.groups.join(", "));
         }
+        let links = account.links.iter();
+        words.extend(links.map(|link| format!("linked to {} of {}", link.subject, link.issuer)));
         // Writing into a `String` cannot fail.
         let _ = writeln!(text, "{}\t{}\t{}", account.realm, account.subject, words.join("; "));
     }

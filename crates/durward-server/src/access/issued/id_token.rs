@@ -5,7 +5,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use durward_session::identity::jwt::TokenKind;
-use durward_session::identity::session::{Properties, SessionId};
+use durward_session::identity::session::{Properties, Session, SessionId};
 use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy};
 use durward_session::{AMR, ServiceSettings};
 use serde_json::{Map, Value, json};
@@ -15,6 +15,7 @@ use super::digest::half_digest;
 use super::grant::Taken;
 use super::{Issued, subject};
 use crate::base::settings::OauthClientSettings;
+use crate::base::settings::upstream::PROPERTY;
 
 /// How long a logout token is good for: it is sent at once.
 const LOGOUT_TOKEN_S: u64 = 120;
@@ -27,10 +28,35 @@ pub(crate) fn acr(level: u8) -> String {
     format!("{ACR}{level}")
 }
 
+/// When the user of a session authenticated: at another provider, where that says it, and never after the session began.
+pub(crate) fn authenticated_at(session: &Session) -> Moment {
+    let said = session.properties.get(&format!("{PROPERTY}auth_time"));
+    let said = said.and_then(|seconds| seconds.parse::<u64>().ok());
+    let said = said.map(|seconds| Moment::from_ms(seconds.saturating_mul(1000)));
+    let began = session.stamp.moment();
+    said.map_or(began, |said| said.min(began))
+}
+
+fn has_second_step(level: u8, settings: &ServiceSettings) -> bool {
+    level >= settings.second_step_level.0 && settings.second_step_level > settings.password_level
+}
+
+/// How the user authenticated (RFC 8176): as another provider says it, with the second step here where one was taken.
+fn amr_upstream(said: &str, properties: &Properties, level: u8, settings: &ServiceSettings) -> Value {
+    let mut methods: Vec<&str> = said.split(' ').filter(|method| !method.is_empty()).collect();
+    let was_there = properties.get(&format!("{PROPERTY}second_step")).is_some();
+    if has_second_step(level, settings) && !was_there {
+        // A passkey says how it was used. No password was asked for here.
+        let own = properties.get(AMR).unwrap_or("otp mfa").split(' ');
+        let own: Vec<&str> = own.filter(|own| *own != "pwd" && !methods.contains(own)).collect();
+        methods.extend(own);
+    }
+    json!(methods)
+}
+
 /// How the user authenticated (RFC 8176). A login with a passkey says it; the session of a level below has only a password behind it.
 fn amr(level: u8, properties: &Properties, settings: &ServiceSettings) -> Value {
-    let has_second_step =
-        level >= settings.second_step_level.0 && settings.second_step_level > settings.password_level;
+    let has_second_step = has_second_step(level, settings);
     if let Some(said) = properties.get(AMR).filter(|_| has_second_step) {
         json!(said.split(' ').collect::<Vec<&str>>())
     } else if has_second_step {
@@ -48,7 +74,7 @@ impl Taken {
 
     /// When the user logged in, in seconds since 1970 began.
     pub(crate) fn auth_time_s(&self) -> u64 {
-        self.session.stamp.moment().ms() / 1000
+        authenticated_at(&self.session).ms() / 1000
     }
 }
 
@@ -78,7 +104,14 @@ impl Issued {
         say("exp", json!(now_s.saturating_add(lifetime.as_secs())));
         say("auth_time", json!(taken.auth_time_s()));
         say("acr", json!(acr(level)));
-        say("amr", amr(level, &taken.session.properties, service.settings()));
+        let (settings, properties) = (service.settings(), &taken.session.properties);
+        let methods = match properties.get(&format!("{PROPERTY}amr")) {
+            Some(said) => amr_upstream(said, properties, level, settings),
+            None => amr(level, properties, settings),
+        };
+        if methods != json!([]) {
+            say("amr", methods);
+        }
         say("sid", json!(taken.who.id.to_string()));
         say("at_hash", json!(half_digest(algorithm, access_token)));
         if let Some(nonce) = &taken.grant.nonce {

@@ -114,6 +114,14 @@ fn check_beside_tokens(subject: CategoryView<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// The attribute that names a subject by what is shown, and its value.
+pub(crate) fn token_id(shown: &Shown) -> (&'static str, &SmolStr) {
+    match shown {
+        Shown::Session(token) => (SESSION_TOKEN, token),
+        Shown::Jwt(token) => (JWT, token),
+    }
+}
+
 /// Whether a request can be decided as it stands: none of its attributes, given by identifier and issuer, names a subject by a token
 /// or says what sessions say. All else is for [`looked_at`].
 pub(crate) fn is_without_sessions<'a>(mut named: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> bool {
@@ -267,6 +275,11 @@ fn say(categories: &mut Categories, id: SmolStr, values: &mut dyn Iterator<Item 
 }
 
 impl Named {
+    /// A request without tokens.
+    pub(crate) fn of(request: Request) -> Named {
+        Named { request, has_refused: false, combines: false }
+    }
+
     /// Puts what is decided about a subject that is nobody in the place of what policies said to this request, which was
     /// [`Named::request`].
     pub(crate) fn settle(&self, request: &mut Request, response: &mut Response) {

@@ -187,6 +187,7 @@ struct IdentityMetrics {
     waiting: Gauge,
     hashing: Gauge,
     held: Gauge,
+    upstream: Family<ByResult, Counter>,
     unsent: Gauge,
     is_unready: Gauge,
     clock_skew: Family<ByNode, Gauge<f64, AtomicU64>>,
@@ -320,11 +321,12 @@ impl Metrics {
         for surface in ["sse", "rsocket"] {
             drop(self.streams_open.get_or_create(&BySurface { surface: Word(surface) }));
         }
-        let families: [(&Family<ByResult, Counter>, &[&'static str]); 4] = [
+        let families: [(&Family<ByResult, Counter>, &[&'static str]); 5] = [
             (&self.rsocket_connections, &["accepted", "refused", "failed"]),
             (&self.connections, &["accepted", "refused", "displaced", "failed"]),
             (&self.policy_loads, &["ok", "failed", "unchanged"]),
             (&self.log_lines, &["written", "dropped", "failed"]),
+            (&self.identity.upstream, &["granted", "refused", "unknown", "unavailable"]),
         ];
         for (family, results) in families {
             for result in results {
@@ -377,6 +379,12 @@ impl Metrics {
     /// Somebody's credentials were looked at: `ok`, `refused`, or `busy` where nobody knows.
     pub(crate) fn authenticated(&self, result: &'static str) {
         self.authentications.count(ByResult { result: Word(result) });
+    }
+
+    /// A browser that came back from another provider: `granted`, `refused`, `unknown` where nobody here is linked to the account, or
+    /// `unavailable`; also one that could not be sent there.
+    pub(crate) fn upstream_login(&self, result: &'static str) {
+        self.identity.upstream.get_or_create(&ByResult { result: Word(result) }).inc();
     }
 
     /// The gauge of the streams of a surface: `sse` or `rsocket`.
@@ -532,6 +540,8 @@ impl IdentityMetrics {
         registry.register("logins_hashing", "Logins being looked at", all.hashing.clone());
         let help = "Logins that wait for what comes of others of their user or address";
         registry.register("logins_held", help, all.held.clone());
+        let help = "Logins at other OpenID providers, by result";
+        registry.register("upstream_logins", help, all.upstream.clone());
         let help = "Records of sessions that the store does not have yet";
         registry.register("session_records_unsent", help, all.unsent.clone());
         let help = "1 while the node cannot promise what its mode promises";

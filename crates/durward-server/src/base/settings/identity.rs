@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ConfigError, LdapUserSettings, NatsStoreSettings, OauthSettings, PagesSettings, PasskeysSettings,
-    ResetSettings, ScimSettings,
+    ResetSettings, ScimSettings, UpstreamSettings, upstream,
 };
 
 /// The greatest least length of a password.
@@ -121,6 +121,11 @@ pub struct IdentitySettings {
     /// Users in LDAP directories. Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ldap: Vec<LdapUserSettings>,
+    /// Other OpenID providers at which users may log in. Default: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub upstreams: Vec<UpstreamSettings>,
+    /// Whether the login pages ask for a name and a password. Default: yes.
+    pub password_form: bool,
     /// How the login pages look and speak. Default: as durward does, in English and German.
     pub pages: PagesSettings,
     /// Passkeys of users. Default: none.
@@ -205,6 +210,8 @@ impl Default for IdentitySettings {
             cluster_key_path: None,
             nats: None,
             ldap: Vec::new(),
+            upstreams: Vec::new(),
+            password_form: true,
             pages: PagesSettings::default(),
             passkeys: PasskeysSettings::default(),
             scim: ScimSettings::default(),
@@ -313,6 +320,9 @@ impl IdentitySettings {
             // not to the first user.
             let without = "keeps sessions, and there are no users: name their file with `identity.users`, or a \
                            directory with `[[identity.ldap]]`";
+            if !self.upstreams.is_empty() {
+                return wrong("upstreams", "are there, and no users: name their file with `identity.users`");
+            }
             return match (self.mode == IdentitySettings::default().mode, &self.nats) {
                 (true, None) => Ok(()),
                 // Revoked tokens of clients travel by it as well.
@@ -371,7 +381,7 @@ impl IdentitySettings {
         if self.cookie_name.is_empty() || !self.cookie_name.bytes().all(is_token) {
             return wrong("cookie_name", "is no name that a cookie can have");
         }
-        Ok(())
+        upstream::check(self, oauth)
     }
 
     /// What new passwords must be, over HTTP and by commands.

@@ -10,7 +10,7 @@ use super::{ConfigError, TlsSettings};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ListenSurface {
-    /// Decisions of XACML and SAPL, and the home document.
+    /// Decisions of XACML, SAPL and AuthZEN, and the home document.
     Decisions,
     /// Logins and sessions, OpenAM's calls, tokens of OAuth.
     Login,

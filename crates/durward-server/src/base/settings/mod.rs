@@ -4,6 +4,7 @@
 //! misspelt is a limit not set.
 
 mod auth;
+mod authzen;
 mod bundles;
 mod dpop;
 mod environment;
@@ -20,12 +21,14 @@ mod openam;
 mod openam_policies;
 mod pages;
 mod passkeys;
+mod plan;
 mod policies;
 mod read;
 mod reset;
 mod sapl;
 mod scim;
 mod server;
+pub(crate) mod upstream;
 pub(crate) mod words;
 mod xacml;
 
@@ -36,6 +39,10 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use auth::is_tenant;
 pub use auth::{AuthSettings, Guarded, UserSettings};
+pub use authzen::{
+    AuthzenActionSettings, AuthzenEntitySettings, AuthzenLanguage, AuthzenReasons, AuthzenSaplSettings,
+    AuthzenSettings, AuthzenXacmlSettings, NoTemplate, StoredProperties, Template,
+};
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
 pub use dpop::{BoundSubjects, ClientDpop};
 pub use durward_sources::{
@@ -62,6 +69,7 @@ pub use openam::{CookieSameSite, OpenamSettings};
 pub use openam_policies::{AskedIn, OpenamApplicationSettings};
 pub use pages::PagesSettings;
 pub use passkeys::PasskeysSettings;
+pub use plan::PlanSettings;
 pub use policies::{LimitSettings, PolicySettings, PolicySource, SchemaSettings};
 pub use read::ConfigError;
 pub(crate) use read::line_and_column;
@@ -69,6 +77,7 @@ pub use reset::ResetSettings;
 pub use sapl::{RsocketSettings, SaplSettings};
 pub use scim::ScimSettings;
 pub use server::{ForwardedBy, ServerSettings, TlsSettings, WORKERS_AUTOMATIC_MAX};
+pub use upstream::{UpstreamClientAuth, UpstreamLinkBy, UpstreamSettings};
 pub use xacml::XacmlSettings;
 
 /// Everything that can be set. [`Settings::default`] is what an empty `durward.toml` means.
@@ -91,8 +100,12 @@ pub struct Settings {
     pub xacml: XacmlSettings,
     /// SAPL's decisions over HTTP.
     pub sapl: SaplSettings,
+    /// Decisions for clients of AuthZEN.
+    pub authzen: AuthzenSettings,
     /// SAPL's decisions over RSocket.
     pub rsocket: RsocketSettings,
+    /// Plans over HTTP.
+    pub plan: PlanSettings,
     /// Who may ask over SAPL's protocols.
     pub auth: AuthSettings,
     /// Users, logins and sessions.
@@ -128,6 +141,8 @@ impl Settings {
         self.xacml.check()?;
         self.sapl.check()?;
         self.rsocket.check()?;
+        self.plan.check()?;
+        self.authzen.check(&self.identity)?;
         self.auth.check()?;
         self.identity.check(&self.oauth)?;
         self.identity.scim.check(&self.identity, &self.auth)?;
@@ -200,10 +215,11 @@ impl Settings {
 
     /// SAPL's protocols are not served to just anybody by mistake.
     fn check_callers(&self) -> Result<(), ConfigError> {
-        let surface = match (self.sapl.http, self.rsocket.is_on()) {
-            (Some(true), _) => "sapl.http",
-            (Some(false) | None, true) => "rsocket",
-            (Some(false) | None, false) => return Ok(()),
+        let surface = match (self.sapl.http, self.rsocket.is_on(), self.authzen.on) {
+            (Some(true), _, _) => "sapl.http",
+            (Some(false) | None, true, _) => "rsocket",
+            (Some(false) | None, false, Some(true)) => "authzen.on",
+            (Some(false) | None, false, Some(false) | None) => return Ok(()),
         };
         if self.auth.has_a_way() {
             return Ok(());
@@ -223,10 +239,22 @@ impl Settings {
         self.sapl.http.is_none() && self.is_for_this_machine() && !self.auth.has_a_way()
     }
 
+    /// Whether clients of AuthZEN are answered. What is not said is yes where only this machine can connect.
+    pub(crate) fn answers_authzen(&self) -> bool {
+        self.authzen.on.unwrap_or_else(|| self.is_for_this_machine())
+    }
+
+    /// As [`Settings::answers_sapl_to_this_machine`].
+    pub(crate) fn answers_authzen_to_this_machine(&self) -> bool {
+        self.authzen.on.is_none() && self.is_for_this_machine() && !self.auth.has_a_way()
+    }
+
     /// Who may ask over SAPL's protocols: what is set, or else what [`Settings::answers_sapl_to_this_machine`] says. RSocket is not
     /// opened by that: without anything in `[auth]` it does not start.
     pub(crate) fn callers(&self) -> AuthSettings {
-        let danger_allow_no_auth = self.auth.danger_allow_no_auth || self.answers_sapl_to_this_machine();
+        let danger_allow_no_auth = self.auth.danger_allow_no_auth
+            || self.answers_sapl_to_this_machine()
+            || self.answers_authzen_to_this_machine();
         AuthSettings { danger_allow_no_auth, addresses: self.addresses(), ..self.auth.clone() }
     }
 
@@ -251,7 +279,7 @@ impl Settings {
         if self.openam.on {
             weak.extend(self.openam.weaknesses());
         }
-        if self.answers_sapl() || self.rsocket.is_on() {
+        if self.answers_sapl() || self.answers_authzen() || self.rsocket.is_on() {
             weak.extend(self.rsocket.weaknesses());
             weak.extend(self.auth.weaknesses());
         }

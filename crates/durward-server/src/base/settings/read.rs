@@ -139,11 +139,15 @@ impl Settings {
         start(&mut self.identity.audit);
         start(&mut self.identity.breached_passwords_path);
         self.identity.nats.iter_mut().flat_map(|nats| nats.paths()).for_each(start);
+        self.identity.upstreams.iter_mut().flat_map(|upstream| upstream.paths()).for_each(start);
         self.identity.pages.paths().into_iter().for_each(start);
         self.identity.reset.paths().into_iter().for_each(start);
         self.identity.ldap.iter_mut().flat_map(|ldap| ldap.paths()).for_each(start);
         start(&mut self.oauth.data);
         start(&mut self.remote_bundles.auth_value_path);
+        for entities in &mut self.authzen.entities {
+            entities.path = directory.join(&entities.path);
+        }
         for path in self.opcua.paths() {
             *path = directory.join(&*path);
         }

@@ -14,16 +14,18 @@ use std::task::{Context, Poll};
 use durward_pdp::ir::Value;
 use durward_pdp::ir::path::Element;
 use durward_pdp::ir::question::RawSubscription;
+use durward_pdp::plan::Columns;
 use durward_pdp::record::Record;
 use smol_str::SmolStr;
 
 use follow::{Follow, HowOften};
 
 use super::{
-    Decider, Decision, Decisions, Full, MultiDecisions, MultiSubscription, Named, Once, Subscription,
+    Decider, Decision, Decisions, Full, MultiDecisions, MultiSubscription, Named, NoPlan, Once, Planning,
+    Subscription,
 };
 
-use crate::access::subject::{Shown, Subjects, document};
+use crate::access::subject::{NotTaken, Shown, Subjects, document};
 
 /// Puts sessions in the place of tokens, before another one decides.
 pub(crate) struct OfSessions {
@@ -68,6 +70,20 @@ impl Decider for OfSessions {
     fn decide_raw(&self, tenant: &str, raw: &RawSubscription<'_>) -> Option<Decision> {
         let may_show = document::TOKENS.iter().any(|name| raw.has_key(Element::Subject, name));
         if may_show { None } else { self.inner.decide_raw(tenant, raw) }
+    }
+
+    fn plan<'d>(&'d self, tenant: &'d str, subscription: Subscription, columns: &'d Columns) -> Planning<'d> {
+        let Some(shown) = self.shown(&subscription) else {
+            return self.inner.plan(tenant, subscription, columns);
+        };
+        Box::pin(async move {
+            let subject = self.subjects.find(&shown).await.map_err(|not_taken| match not_taken {
+                NotTaken::Refused => NoPlan::NotPermitted,
+                NotTaken::Unknown => NoPlan::Unknown,
+            })?;
+            let subscription = with_subject(&subscription, document::of(&subject));
+            self.inner.plan(tenant, subscription, columns).await
+        })
     }
 
     fn subscribe(&self, tenant: &str, subscription: Subscription) -> Result<Box<dyn Decisions>, Full> {

@@ -42,9 +42,13 @@ impl Binding {
 
     /// Whether the form that it was sealed into is of the browser that sends it, and still good.
     pub(crate) fn is_good(&self, headers: &HeaderMap, names: &CookieNames, now: Moment) -> bool {
+        self.is_of(headers, names) && self.until_s > now.ms() / 1000
+    }
+
+    /// Whether it is of the browser that sends these headers, however old it is.
+    pub(crate) fn is_of(&self, headers: &HeaderMap, names: &CookieNames) -> bool {
         let browser = cookies::value(headers, &names.browser);
-        let is_own = browser.is_some_and(|browser| self.browser == digest(browser.as_bytes()));
-        is_own && self.until_s > now.ms() / 1000
+        browser.is_some_and(|browser| self.browser == digest(browser.as_bytes()))
     }
 
     /// Has a browser that has no name keep the one that the form was made for.

@@ -19,6 +19,10 @@ pub(crate) struct CookieNames {
     pub(crate) session: String,
     pub(crate) browser: String,
     pub(crate) consent: String,
+    /// A login at another provider that is not finished.
+    pub(crate) upstream: String,
+    /// What a logout at another provider needs.
+    pub(crate) upstream_login: String,
     is_secure: bool,
 }
 
@@ -27,7 +31,14 @@ impl CookieNames {
     pub(crate) fn new(is_secure: bool) -> CookieNames {
         let prefix = if is_secure { "__Host-" } else { "" };
         let name = |rest: &str| format!("{prefix}durward_{rest}");
-        CookieNames { session: name("login"), browser: name("browser"), consent: name("consent"), is_secure }
+        CookieNames {
+            session: name("login"),
+            browser: name("browser"),
+            consent: name("consent"),
+            upstream: name("upstream"),
+            upstream_login: name("upstream_login"),
+            is_secure,
+        }
     }
 
     /// Sets a cookie, until the browser is closed or for some seconds; 0 removes it.

@@ -9,6 +9,8 @@ pub(crate) enum Message {
     Impossible(String),
     /// The form was too old, or of another browser.
     Over,
+    /// The user may not log in.
+    Denied,
     /// It cannot be done at the moment.
     Unavailable,
     /// Whether to log out: a form that sends `csrf` back.
@@ -34,6 +36,7 @@ impl Message {
         match self {
             Message::Impossible(why) => Page { detail: Some(why), ..failed(Failure::BadRequest) },
             Message::Over => failed(Failure::Expired),
+            Message::Denied => failed(Failure::Denied),
             Message::Unavailable => failed(Failure::Unavailable),
             Message::LogoutAsked { action, csrf, redirect_uri } => {
                 Page { redirect_uri, ..Page::new(action, csrf, Step::SignOut) }

@@ -8,8 +8,8 @@ use hyper::{Response, StatusCode};
 
 use crate::surfaces::http::Answer;
 
-/// To this address, with these parameters behind those that it has (RFC 6749, 4.1.2).
-pub(crate) fn to(address: &str, parameters: &[(&str, Option<&str>)]) -> Answer {
+/// An address with these parameters behind those that it has (RFC 6749, 3.1).
+pub(crate) fn address(address: &str, parameters: &[(&str, Option<&str>)]) -> String {
     let mut place = address.to_owned();
     let mut separator = if address.contains('?') { '&' } else { '?' };
     for (name, value) in parameters {
@@ -20,6 +20,12 @@ pub(crate) fn to(address: &str, parameters: &[(&str, Option<&str>)]) -> Answer {
         form_encoded(value, &mut place);
         separator = '&';
     }
+    place
+}
+
+/// To this address, with these parameters behind those that it has (RFC 6749, 4.1.2).
+pub(crate) fn to(address: &str, parameters: &[(&str, Option<&str>)]) -> Answer {
+    let place = self::address(address, parameters);
     let mut answer = Response::new(Full::new(Bytes::new()));
     // Also after a POST, the browser asks with GET.
     *answer.status_mut() = StatusCode::SEE_OTHER;

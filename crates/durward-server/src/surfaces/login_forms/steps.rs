@@ -50,9 +50,9 @@ impl Sender<'_> {
         stepped(self.service.login(login).await, PageError::Password)
     }
 
-    /// The code of a second step, for a login whose password was right.
-    pub(crate) async fn code(&self, challenge: &str, code: &str) -> Stepped {
-        let (device, properties) = (device(self.headers), Properties::new());
+    /// The code of a second step, for a login whose first one was right; the session begins with these properties.
+    pub(crate) async fn code(&self, challenge: &str, code: &str, properties: Properties) -> Stepped {
+        let device = device(self.headers);
         let login = self.service.answer_challenge_on(device, challenge, code, self.address, properties).await;
         stepped(login, PageError::Code)
     }

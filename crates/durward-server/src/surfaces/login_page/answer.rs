@@ -59,6 +59,7 @@ pub(super) fn answer(
 fn status(page: &Page) -> StatusCode {
     match (&page.step, page.error) {
         (Step::Failed { what, .. }, _) => what.status(),
+        (Step::UpstreamFailed { why, .. }, _) => why.status(),
         (_, Some(error)) => error.status(),
         (_, None) => StatusCode::OK,
     }

@@ -66,6 +66,16 @@ texts! {
     password_heading [];
     password_lead [Client];
     password_submit [];
+    upstream_or [];
+    upstream_submit [Provider];
+    leave_heading [];
+    leave_lead [Provider];
+    leave_submit [];
+    return_lead [];
+    failed_upstream_unavailable [Provider];
+    failed_upstream_refused [Provider];
+    failed_upstream_unknown [Provider];
+    failed_upstream_taken [Provider];
     code [];
     code_heading [];
     code_lead [];

@@ -38,7 +38,7 @@ use hyper::{Response, StatusCode};
 use crate::base::settings::{ConfigError, PagesSettings};
 use crate::surfaces::http::text_answer;
 
-pub use page::{Failure, NewPasswordRules, Page, PageError, PasskeyLine, Step};
+pub use page::{Failure, NewPasswordRules, Page, PageError, PasskeyLine, Step, UpstreamFailure};
 pub use preview::PreviewFile;
 
 use answer::AnswerSettings;

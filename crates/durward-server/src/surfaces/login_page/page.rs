@@ -29,6 +29,11 @@ pub struct Page {
     pub passkey: Option<String>,
     /// Where the link leads for those who forgot their password, on the page that asks for it: a path of this server.
     pub forgot: Option<String>,
+    /// The other providers at which the user may sign in, each with the value that its button sends as the field `upstream`, and the name that
+    /// is shown: on [`Step::Password`], in a form of their own.
+    pub upstreams: Vec<(String, String)>,
+    /// Whether [`Step::Password`] has no fields: only the buttons of other providers and of passkeys.
+    pub only_upstreams: bool,
     /// What is shown.
     pub step: Step,
 }
@@ -47,6 +52,8 @@ impl Page {
             detail: None,
             passkey: None,
             forgot: None,
+            upstreams: Vec::new(),
+            only_upstreams: false,
             step,
         }
     }
@@ -109,6 +116,25 @@ pub enum Step {
         /// Where a button leads: an address of `https`, `http`, or a path of this server. Others are not shown.
         back: Option<String>,
     },
+    /// No form: the browser goes on to another provider by itself, and by a button where it does not.
+    Leave {
+        /// What the provider is called.
+        provider: String,
+        /// Where it is: an address of `https`, or `http`.
+        href: String,
+    },
+    /// No form: the browser goes back to the application by itself, and by a button where it does not.
+    Return {
+        /// Where it is: an address of `https`, or `http`.
+        href: String,
+    },
+    /// No form: the user is not signed in by another provider.
+    UpstreamFailed {
+        /// What the provider is called.
+        provider: String,
+        /// Why.
+        why: UpstreamFailure,
+    },
     /// No form: there is nowhere to go on to.
     Failed {
         /// What went wrong.
@@ -125,6 +151,30 @@ pub struct PasskeyLine {
     pub id: String,
     /// What the user calls it.
     pub name: String,
+}
+
+/// Why another provider does not sign a user in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpstreamFailure {
+    /// It cannot be asked; 503.
+    Unavailable,
+    /// What it said is not good, or it let nobody in; 403.
+    Refused,
+    /// Nobody here belongs to the account there; 403.
+    Unknown,
+    /// Somebody here has the name, and does not belong to the account there; 403.
+    Taken,
+}
+
+impl UpstreamFailure {
+    pub(super) fn status(self) -> StatusCode {
+        match self {
+            UpstreamFailure::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            UpstreamFailure::Refused | UpstreamFailure::Unknown | UpstreamFailure::Taken => {
+                StatusCode::FORBIDDEN
+            }
+        }
+    }
 }
 
 /// What a new password must be.

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::page::{Failure, NewPasswordRules, Page, PageError, PasskeyLine, Step};
+use super::page::{Failure, NewPasswordRules, Page, PageError, PasskeyLine, Step, UpstreamFailure};
 use super::{LoginPages, style::Style};
 
 /// A file to be written.
@@ -52,6 +52,9 @@ fn samples() -> Vec<(&'static str, Page)> {
     let known = |step| Page { username: Some("anna".to_owned()), ..page(step) };
     let wrong = |error, page| Page { error: Some(error), ..page };
     let failed = |what| page(Step::Failed { what, reference: Some("4711-0815".to_owned()) });
+    let provider = "Example Company".to_owned();
+    let upstreams = vec![("company".to_owned(), provider.clone()), ("other".to_owned(), "Other".to_owned())];
+    let with_upstreams = |page| Page { upstreams: upstreams.clone(), ..page };
     let back = Some("https://shop.example.org/".to_owned());
     // Shown where there are scripts; it asks for nothing that could be answered.
     let with_passkey = |page| Page { passkey: Some("{\"challenge\":\"\"}".to_owned()), ..page };
@@ -60,6 +63,8 @@ fn samples() -> Vec<(&'static str, Page)> {
         ("password", page(Step::Password)),
         ("password-or-passkey", with_passkey(page(Step::Password))),
         ("password-forgot", Page { forgot: Some("#".to_owned()), ..page(Step::Password) }),
+        ("password-upstreams", with_upstreams(page(Step::Password))),
+        ("only-upstreams", Page { only_upstreams: true, ..with_upstreams(page(Step::Password)) }),
         ("password-wrong", wrong(PageError::Password, known(Step::Password))),
         ("password-too-many", wrong(PageError::TooMany { wait_s: 240 }, known(Step::Password))),
         ("second-step", known(Step::SecondStep)),
@@ -80,6 +85,8 @@ fn samples() -> Vec<(&'static str, Page)> {
         ("consent", known(Step::Consent { client: client.clone(), scopes, resources })),
         ("sign-out", known(Step::SignOut)),
         ("signed-out", page(Step::SignedOut { back })),
+        ("leave", page(Step::Leave { provider: provider.clone(), href: "#".to_owned() })),
+        ("failed-upstream-taken", page(Step::UpstreamFailed { provider, why: UpstreamFailure::Taken })),
         ("failed-unknown-client", failed(Failure::UnknownClient)),
         ("failed-link", failed(Failure::LinkOver)),
         ("failed-expired", failed(Failure::Expired)),

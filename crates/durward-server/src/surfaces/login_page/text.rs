@@ -18,10 +18,11 @@ pub(super) enum Hole {
     Reference,
     Title,
     Passkey,
+    Provider,
 }
 
 impl Hole {
-    const ALL: [Hole; 10] = [
+    const ALL: [Hole; 11] = [
         Hole::Product,
         Hole::Client,
         Hole::User,
@@ -32,6 +33,7 @@ impl Hole {
         Hole::Reference,
         Hole::Title,
         Hole::Passkey,
+        Hole::Provider,
     ];
 
     fn name(self) -> &'static str {
@@ -46,6 +48,7 @@ impl Hole {
             Hole::Reference => "reference",
             Hole::Title => "title",
             Hole::Passkey => "passkey",
+            Hole::Provider => "provider",
         }
     }
 }
@@ -63,6 +66,7 @@ pub(super) struct Values<'v> {
     pub(super) reference: &'v str,
     pub(super) title: &'v str,
     pub(super) passkey: &'v str,
+    pub(super) provider: &'v str,
 }
 
 impl<'v> Values<'v> {
@@ -78,6 +82,7 @@ impl<'v> Values<'v> {
             Hole::Reference => self.reference,
             Hole::Title => self.title,
             Hole::Passkey => self.passkey,
+            Hole::Provider => self.provider,
         }
     }
 }

@@ -8,7 +8,7 @@ use durward_pdp::ir::direction::turns_direction;
 
 use super::language::{Language, Texts};
 use super::logo::Logo;
-use super::page::{Failure, NewPasswordRules, Page, PageError, PasskeyLine, Step};
+use super::page::{Failure, NewPasswordRules, Page, PageError, PasskeyLine, Step, UpstreamFailure};
 use super::script::SCRIPT;
 use super::text::{Line, Text, Values};
 use super::theme::{Theme, leads_somewhere};
@@ -29,6 +29,8 @@ struct Frame<'v> {
     links_label: String,
     links: Vec<(&'v str, &'v str)>,
     script: Option<&'static str>,
+    /// Where the browser goes on to by itself.
+    leads_to: Option<&'v str>,
 }
 
 /// One field of a form.
@@ -71,11 +73,14 @@ struct FormView<'v> {
     problem: Option<Problem<'v>>,
     rules: Vec<Line<'v>>,
     fields: Vec<Field<'v>>,
-    /// Nothing where a passkey is all that is asked for.
+    /// Nothing where a passkey, or a login at another provider, is all that is asked for.
     submit: Option<Line<'v>>,
     passkey: Option<PasskeyView<'v>>,
     /// For those who forgot their password.
     forgot: Option<(Line<'v>, &'v str)>,
+    or: Line<'v>,
+    /// Of the buttons that lead to other providers: the value of each, and its text.
+    upstreams: Vec<(&'v str, Line<'v>)>,
 }
 
 /// A button that asks an authenticator.
@@ -151,6 +156,7 @@ struct Shown<'p> {
     client: Cow<'p, str>,
     user: Cow<'p, str>,
     reference: Cow<'p, str>,
+    provider: Cow<'p, str>,
     length: String,
     wait: String,
 }
@@ -172,11 +178,18 @@ impl<'p> Shown<'p> {
             | Step::PasswordChanged
             | Step::SignOut
             | Step::SignedOut { .. }
+            | Step::Leave { .. }
+            | Step::Return { .. }
+            | Step::UpstreamFailed { .. }
             | Step::Failed { .. } => page.client.as_deref().unwrap_or_default(),
         };
         let mut reference = "";
         if let Step::Failed { reference: Some(said), .. } = &page.step {
             reference = said;
+        }
+        let mut provider = "";
+        if let Step::Leave { provider: said, .. } | Step::UpstreamFailed { provider: said, .. } = &page.step {
+            provider = said;
         }
         let length = match (&page.step, page.error) {
             (_, Some(PageError::TooShort { length_min })) => length_min,
@@ -192,6 +205,7 @@ impl<'p> Shown<'p> {
             client: shown(client),
             user: shown(page.username.as_deref().unwrap_or_default()),
             reference: shown(reference),
+            provider: shown(provider),
             length: length.to_string(),
             wait: until,
         }
@@ -203,6 +217,7 @@ impl<'p> Shown<'p> {
             client: &self.client,
             user: &self.user,
             reference: &self.reference,
+            provider: &self.provider,
             length: &self.length,
             wait: &self.wait,
             ..Values::default()
@@ -240,7 +255,11 @@ impl<'v> Maker<'v> {
         let values = shown.values();
         let said = Said { maker: self, page, values, texts: &self.language.texts };
         match &page.step {
-            Step::Password => said.password().render(),
+            Step::Password => {
+                let name = |(id, name): &'_ (String, String)| (id.clone(), self::shown(name).into_owned());
+                let upstreams: Vec<(String, String)> = page.upstreams.iter().map(name).collect();
+                said.password(&upstreams).render()
+            }
             Step::SecondStep => said.second_step().render(),
             Step::Passkey => said.passkey_step().render(),
             Step::NewPasskey => said.new_passkey().render(),
@@ -265,6 +284,12 @@ impl<'v> Maker<'v> {
             }
             Step::SignOut => said.sign_out().render(),
             Step::SignedOut { back } => said.signed_out(back.as_deref()).render(),
+            Step::Leave { href, .. } => said.go_on(href, &said.texts.leave_lead).render(),
+            Step::Return { href } => said.go_on(href, &said.texts.return_lead).render(),
+            Step::UpstreamFailed { why, .. } => {
+                let detail = page.detail.as_deref().map(self::shown);
+                said.upstream_failed(*why, detail).render()
+            }
             Step::Failed { what, reference } => {
                 let detail = page.detail.as_deref().map(self::shown);
                 said.failed(*what, detail, reference.is_some()).render()
@@ -307,6 +332,7 @@ impl<'p> Said<'p> {
             links_label: self.line(&self.texts.links).plain(),
             links: theme.links.iter().map(|link| (link.text(tag), link.href.as_str())).collect(),
             script: self.page.passkey.as_ref().map(|_| SCRIPT),
+            leads_to: None,
         }
     }
 
@@ -395,6 +421,8 @@ impl<'p> Said<'p> {
             submit: submit.map(|text| self.line(text)),
             passkey: self.passkey(&self.texts.passkey_use),
             forgot: None,
+            or: self.line(&self.texts.upstream_or),
+            upstreams: Vec::new(),
         }
     }
 
@@ -459,17 +487,24 @@ impl<'p> Said<'p> {
         MessageView { frame: self.frame(&heading), heading, lead, detail: None, reference: None, back: None }
     }
 
-    fn password(&self) -> FormView<'p> {
+    fn password(&self, upstreams: &'p [(String, String)]) -> FormView<'p> {
         let texts = self.texts;
         let mut username = self.field("username", &texts.username, "text", "username");
         username.value = self.page.username.as_deref();
         username.is_wrong = self.page.error == Some(PageError::Password);
         let password = self.field("password", &texts.password, "password", "current-password");
-        let fields = vec![username, password];
-        let submit = Some(&texts.password_submit);
+        let (fields, submit, forgot) = if self.page.only_upstreams {
+            (Vec::new(), None, None)
+        } else {
+            let forgot = self.page.forgot.as_deref().map(|place| (self.line(&texts.forgot_link), place));
+            (vec![username, password], Some(&texts.password_submit), forgot)
+        };
         let form = self.form(&texts.password_heading, self.lead_to_client(), fields, submit);
-        let forgot = self.page.forgot.as_deref().map(|place| (self.line(&texts.forgot_link), place));
-        FormView { forgot, ..form }
+        let button = |(id, name): &'p (String, String)| {
+            let text = texts.upstream_submit.fill(&Values { provider: name.as_str(), ..self.values });
+            (id.as_str(), text)
+        };
+        FormView { forgot, upstreams: upstreams.iter().map(button).collect(), ..form }
     }
 
     fn forgot_password(&self) -> FormView<'p> {
@@ -586,6 +621,35 @@ impl<'p> Said<'p> {
             reference: None,
             back: back.map(|back| (self.line(&texts.signed_out_back), back)),
         }
+    }
+
+    /// WCAG 2.2 has this way to go on without a script (technique H76). It is no redirect after a form, to which Chromium would apply
+    /// `form-action`: nobody knows where a provider sends browsers next.
+    fn go_on(&self, href: &'p str, lead: &'p Text) -> MessageView<'p> {
+        let texts = self.texts;
+        let heading = self.line(&texts.leave_heading);
+        let href = Some(href).filter(|href| leads_somewhere(href));
+        MessageView {
+            frame: Frame { leads_to: href, ..self.frame(&heading) },
+            heading,
+            lead: self.line(lead),
+            detail: None,
+            reference: None,
+            back: href.map(|href| (self.line(&texts.leave_submit), href)),
+        }
+    }
+
+    fn upstream_failed(&self, why: UpstreamFailure, detail: Option<Cow<'p, str>>) -> MessageView<'p> {
+        let texts = self.texts;
+        let heading = self.line(&texts.failed_heading);
+        let lead = match why {
+            UpstreamFailure::Unavailable => &texts.failed_upstream_unavailable,
+            UpstreamFailure::Refused => &texts.failed_upstream_refused,
+            UpstreamFailure::Unknown => &texts.failed_upstream_unknown,
+            UpstreamFailure::Taken => &texts.failed_upstream_taken,
+        };
+        let frame = self.frame(&heading);
+        MessageView { frame, heading, lead: self.line(lead), detail, reference: None, back: None }
     }
 
     fn failed(&self, what: Failure, detail: Option<Cow<'p, str>>, has_reference: bool) -> MessageView<'p> {

@@ -7,8 +7,9 @@ use durward_session::{Failed, TurnUse, Who};
 use super::consent;
 use super::interaction::{self, Interaction, Stage};
 use super::pages::Message;
-use super::{BrowserRequest, cookies, redirect};
+use super::{BrowserRequest, cookies, redirect, upstream};
 use crate::access::issued::authorization::{NotAuthorized, is_registered};
+use crate::access::issued::id_token::authenticated_at;
 use crate::access::issued::subject;
 use crate::surfaces::http::Answer;
 
@@ -105,7 +106,13 @@ pub(super) async fn go_on(
         Missing::Login if is_silent => return tell("login_required", "the user must log in"),
         Missing::SecondStep if is_silent => return tell("interaction_required", "a second step is missing"),
         Missing::Consent if is_silent => return tell("consent_required", "the user must consent"),
-        Missing::Login => Stage::Password,
+        Missing::Login => {
+            // Who has just been there is not sent there again: what is missing then does not come of itself.
+            if let Some(only) = upstream::only(request).filter(|_| interaction.logged_in.is_none()) {
+                return upstream::begin(request, interaction, only).await;
+            }
+            Stage::Password
+        }
         Missing::SecondStep => Stage::StepUp,
         Missing::Consent => Stage::Consent,
     };
@@ -134,7 +141,7 @@ fn missing(request: &BrowserRequest<'_>, interaction: &Interaction, known: &Know
     if is_other {
         return Some(if is_new { Missing::OtherUser } else { Missing::Login });
     }
-    let age_s = request.now.since(known.session.stamp.moment()).as_secs();
+    let age_s = request.now.since(authenticated_at(&known.session)).as_secs();
     // 0 asks for a login in any case (OpenID Connect Core, 3.1.2.1).
     let is_too_old = asked.max_age_s.is_some_and(|max| max == 0 || age_s > max);
     if !is_new && (asked.prompt.login || is_too_old) {

@@ -2,14 +2,15 @@
 //! given to: the browser has a cookie with a name that nobody else knows, and the form has its digest. So a page of another site can
 //! neither send a form (it has none of this browser) nor have this browser finish a login that somebody else began.
 
-use durward_session::Granted;
 use durward_session::identity::IdentityError;
-use durward_session::identity::session::Purpose;
+use durward_session::identity::session::{Properties, Purpose, User};
+use durward_session::{Granted, Login};
 use serde::{Deserialize, Serialize};
 
 use super::authorize::go_on;
 use super::pages::Message;
-use super::{BrowserRequest, INTERACTION, consent, cookies, passkey, redirect};
+use super::upstream::{self, Said};
+use super::{BrowserRequest, INTERACTION, consent, cookies, passkey, redirect, upstream_logout};
 use crate::access::issued::authorization::{Authorization, Pushed};
 use crate::access::issued::subject;
 use crate::surfaces::http::Answer;
@@ -25,7 +26,7 @@ const PURPOSE: &str = "oidc interaction";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stage {
     Password,
-    /// The code of a second step, for a login whose password was right.
+    /// The code of a second step, for a login whose first one was right.
     Code(String),
     /// Another password, for a login that is complete but for that.
     NewPassword(String),
@@ -51,6 +52,8 @@ pub(super) struct Interaction {
     /// What the page asked an authenticator.
     #[serde(default)]
     pub(super) passkey: Option<String>,
+    /// What another provider said about the login, where there was one there.
+    pub(super) upstream: Option<Said>,
     binding: Binding,
 }
 
@@ -73,8 +76,24 @@ impl Interaction {
             logged_in: None,
             consented: None,
             passkey: None,
+            upstream: None,
             binding: Binding::new(request.headers, &request.surface.cookies, request.now)?,
         })
+    }
+
+    /// Whether it is of this browser.
+    pub(super) fn is_of(&self, request: &BrowserRequest<'_>) -> bool {
+        self.binding.is_of(request.headers, &request.surface.cookies)
+    }
+
+    /// Gives the browser its name, where it has none yet.
+    pub(super) fn keep_browser(&self, request: &BrowserRequest<'_>, answer: &mut Answer) {
+        self.binding.keep(answer, &request.surface.cookies);
+    }
+
+    /// What is kept of a login with its session from the beginning.
+    pub(super) fn properties(&self) -> Properties {
+        self.upstream.as_ref().map(Said::properties).unwrap_or_default()
     }
 }
 
@@ -117,6 +136,7 @@ pub(super) fn page(
     };
     // A first guess, by the application, of who will log in; whoever is asked later is who they are.
     let hint = asked.login_hint.as_ref().filter(|_| interaction.stage == Stage::Password);
+    let is_first = interaction.stage == Stage::Password;
     let shown = Page {
         action: INTERACTION.to_owned(),
         csrf,
@@ -128,9 +148,11 @@ pub(super) fn page(
         detail: None,
         passkey: options,
         forgot: request.surface.reset.place(),
+        upstreams: if is_first { upstream::offered(request) } else { Vec::new() },
+        only_upstreams: is_first && !request.surface.password_form,
     };
     let mut answer = request.page_in(asked.languages.as_deref(), &shown);
-    interaction.binding.keep(&mut answer, &request.surface.cookies);
+    interaction.keep_browser(request, &mut answer);
     answer
 }
 
@@ -142,7 +164,11 @@ pub(super) async fn answer(request: &BrowserRequest<'_>) -> Answer {
         Stage::Password | Stage::Code(_) if credential.is_some() => {
             passkey::login(request, interaction, credential.unwrap_or_default()).await
         }
-        Stage::Password => password(request, interaction).await,
+        Stage::Password => match request.parameters.get("upstream") {
+            Some(id) => upstream::begin(request, interaction, id).await,
+            None if request.surface.password_form => password(request, interaction).await,
+            None => page(request, &interaction, None),
+        },
         Stage::Code(challenge) => code(request, interaction, &challenge).await,
         Stage::NewPassword(change) => {
             let stepped = sender(request).new_password(&change, &request.parameters).await;
@@ -174,6 +200,7 @@ async fn password(request: &BrowserRequest<'_>, mut interaction: Interaction) ->
     let field = |name: &str| request.parameters.get(name).unwrap_or_default();
     let (realm, user) = steps::name(request.service, field("username"));
     interaction.user = request.parameters.get("username").map(str::to_owned);
+    interaction.upstream = None;
     let stepped =
         sender(request).password(&realm, &user, field("password"), request.parameters.get("code")).await;
     logged_in(request, interaction, stepped).await
@@ -181,7 +208,7 @@ async fn password(request: &BrowserRequest<'_>, mut interaction: Interaction) ->
 
 async fn code(request: &BrowserRequest<'_>, interaction: Interaction, challenge: &str) -> Answer {
     let code = request.parameters.get("code").unwrap_or_default();
-    let stepped = sender(request).code(challenge, code).await;
+    let stepped = sender(request).code(challenge, code, interaction.properties()).await;
     logged_in(request, interaction, stepped).await
 }
 
@@ -199,7 +226,10 @@ pub(super) async fn logged_in(
             let before = cookies::value(request.headers, &request.surface.cookies.session);
             steps::end_before(request.service, before, request.address).await;
             interaction.logged_in = Some(granted.id.to_string());
-            with_session(request, interaction, &granted).await
+            let said = interaction.upstream.clone();
+            let mut answer = with_session(request, interaction, &granted).await;
+            upstream_logout::keep(request, said.as_ref(), &mut answer);
+            answer
         }
         Stepped::CodeNeeded(challenge) => {
             interaction.stage = Stage::Code(challenge);
@@ -217,6 +247,17 @@ pub(super) async fn logged_in(
             page(request, &interaction, Some(error))
         }
     }
+}
+
+/// Another provider vouched for the user. A code of the second step here may be wanted all the same.
+pub(super) async fn logged_in_upstream(
+    request: &BrowserRequest<'_>,
+    mut interaction: Interaction,
+    user: &User,
+    login: Login,
+) -> Answer {
+    interaction.user = Some(subject::of_user(user));
+    logged_in(request, interaction, steps::stepped(Ok(login), PageError::Code)).await
 }
 
 /// Each login has a session of its own, and a token that nobody has seen before.

@@ -7,7 +7,7 @@ use durward_session::Failed;
 use durward_session::identity::session::{Purpose, Refusal, SessionId, User};
 
 use super::pages::Message;
-use super::{BrowserRequest, cookies, redirect};
+use super::{BrowserRequest, cookies, redirect, upstream_logout};
 use crate::access::issued::subject;
 use crate::base::settings::OauthClientSettings;
 use crate::surfaces::http::Answer;
@@ -92,13 +92,13 @@ async fn begin(
             if ended.is_err() || !is_other_over {
                 return request.message(Message::Unavailable);
             }
-            done(request, then)
+            done(request, then).await
         }
         (Some((_, who)), _) => ask(request, who.id, then),
         // Browsers send no cookie with a form of another site: the ID token says which session it is.
         (None, Some(hint)) => {
             if end(request, &hint).await {
-                done(request, then)
+                done(request, then).await
             } else {
                 request.message(Message::Unavailable)
             }
@@ -107,7 +107,7 @@ async fn begin(
         (None, None) if request.is_post && token.is_none() => {
             redirect::to(&format!("{LOGOUT}?{}", request.parameters.to_text()), &[])
         }
-        (None, None) => done(request, then),
+        (None, None) => done(request, then).await,
     }
 }
 
@@ -149,26 +149,30 @@ async fn confirmed(request: &BrowserRequest<'_>) -> Answer {
     let good = csrf.and_then(|csrf| SignOut::read(request.service, PURPOSE, csrf, request.now));
     let Some(asked) = good else { return request.message(Message::Over) };
     let token = cookies::value(request.headers, &request.surface.cookies.session);
-    let Some(token) = token else { return done(request, asked.then) };
+    let Some(token) = token else { return done(request, asked.then).await };
     match request.service.validate(token, Purpose::Look).await {
         Ok(who) if who.id.to_string() == asked.session => {
             match request.service.logout(token, Some(request.address)).await {
-                Ok(_) => done(request, asked.then),
+                Ok(_) => done(request, asked.then).await,
                 Err(_) => request.message(Message::Unavailable),
             }
         }
         Ok(_) => request.message(Message::Over),
         Err(Refusal::Unavailable) => request.message(Message::Unavailable),
-        Err(_) => done(request, asked.then),
+        Err(_) => done(request, asked.then).await,
     }
 }
 
-/// Where there is no session any more: to the application, or a word to the user.
-fn done(request: &BrowserRequest<'_>, then: Option<(String, Option<String>)>) -> Answer {
-    let mut answer = match &then {
-        Some((uri, state)) => redirect::to(uri, &[("state", state.as_deref())]),
-        None => request.message(Message::LoggedOut),
+/// Where there is no session any more: to the provider at which the user logged in, where that is wanted; to the application, or a word to
+/// the user.
+async fn done(request: &BrowserRequest<'_>, then: Option<(String, Option<String>)>) -> Answer {
+    let left = upstream_logout::leave(request, &then).await;
+    let mut answer = match (left, &then) {
+        (Some(answer), _) => answer,
+        (None, Some((uri, state))) => redirect::to(uri, &[("state", state.as_deref())]),
+        (None, None) => request.message(Message::LoggedOut),
     };
+    upstream_logout::keep(request, None, &mut answer);
     let cookies = &request.surface.cookies;
     // One that was not shown stays: its session may live, and the user could end it no more.
     if cookies::value(request.headers, &cookies.session).is_some() {

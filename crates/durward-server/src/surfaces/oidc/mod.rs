@@ -11,6 +11,7 @@
 //! keeps anything of a login that is not finished. [`account`] is where users look after their passkeys; a password that was forgotten is
 //! chosen by a link ([`reset`]). [`userinfo`] says who a token is about, [`logout`] ends a session, and
 //! [`backchannel`] tells applications of sessions that have ended. Codes are exchanged at the token endpoint, in `surfaces/oauth`.
+//! [`upstream`] has users log in at other providers instead of by a password, and [`upstream_logout`] keeps logouts here and there together.
 
 mod account;
 mod authorize;
@@ -21,6 +22,8 @@ mod logout;
 mod passkey;
 mod redirect;
 mod reset;
+mod upstream;
+mod upstream_logout;
 mod userinfo;
 
 use std::net::IpAddr;
@@ -33,7 +36,9 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, StatusCode};
 
 use crate::access::issued::Issued;
+use crate::access::upstream::Upstreams;
 use crate::base::Clock;
+use crate::base::metrics::Metrics;
 use crate::base::parameters::Parameters;
 use crate::base::settings::{ConfigError, Settings};
 use crate::surfaces::http::body::Bodies;
@@ -45,6 +50,7 @@ use backchannel::Backchannel;
 use cookies::CookieNames;
 use pages::Message;
 use reset::Reset;
+use upstream::Callbacks;
 
 /// Most bytes of a body: an interaction that is sealed fits, and the fields beside it.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -65,6 +71,8 @@ pub(crate) enum Ask {
     UserInfo,
     Logout,
     Account,
+    UpstreamCallback,
+    UpstreamLogout,
 }
 
 /// What browsers are answered with.
@@ -77,6 +85,11 @@ pub(crate) struct Surface {
     rules: NewPasswordRules,
     reset: Reset,
     cookies: CookieNames,
+    upstreams: Upstreams,
+    callbacks: Callbacks,
+    /// Whether pages ask for a name and a password.
+    password_form: bool,
+    metrics: Arc<Metrics>,
     clock: Clock,
 }
 
@@ -96,20 +109,26 @@ impl Surface {
     /// Nothing where there are no users, or no tokens.
     ///
     /// # Errors
-    /// Authorities that cannot be used.
+    /// Authorities or secrets that cannot be used.
     pub(crate) fn new(
         settings: &Settings,
         issued: Option<&Arc<Issued>>,
         bodies: &Arc<Bodies>,
         pages: LoginPages,
+        metrics: &Arc<Metrics>,
         clock: &Clock,
     ) -> Result<Option<Surface>, ConfigError> {
         let Some(issued) = issued else { return Ok(None) };
         let Some(service) = issued.service.clone() else { return Ok(None) };
+        let upstreams = Upstreams::new(&settings.identity.upstreams)?;
         Backchannel::new(settings, issued, &service, clock)?.start();
         let reset = Reset::new(settings, &service)?;
         Ok(Some(Surface {
             issued: Arc::clone(issued),
+            upstreams,
+            callbacks: Callbacks::new(&service, clock),
+            password_form: settings.identity.password_form,
+            metrics: Arc::clone(metrics),
             service,
             bodies: Arc::clone(bodies),
             pages,
@@ -167,6 +186,11 @@ impl Surface {
             Ask::Reset => reset::answer(&request).await,
             Ask::Logout => logout::answer(&request).await,
             Ask::Account => account::answer(&request).await,
+            Ask::UpstreamCallback => upstream::callback(&request, last_segment(head.uri.path())).await,
+            Ask::UpstreamLogout if is_post => {
+                upstream_logout::told(&request, last_segment(head.uri.path())).await
+            }
+            Ask::UpstreamLogout => upstream_logout::come_back(&request),
             Ask::UserInfo => {
                 Problem::new(StatusCode::NOT_FOUND, "there is nothing here").into_answer(Form::Json)
             }
@@ -208,6 +232,11 @@ pub(crate) fn allow_pages(headers: &mut HeaderMap) {
 /// The answer where there are no users, or no tokens.
 pub(crate) fn absent() -> Answer {
     Problem::new(StatusCode::NOT_FOUND, "there are no users: see `[identity]`").into_answer(Form::Json)
+}
+
+/// The name of a provider: of letters that no path encodes.
+fn last_segment(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 fn is_form(headers: &HeaderMap) -> bool {

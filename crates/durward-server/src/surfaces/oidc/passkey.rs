@@ -1,6 +1,5 @@
 //! Passkeys in a login by forms: what the page asks an authenticator is tied to the form, and so to the browser.
 
-use durward_session::identity::session::Properties;
 use durward_session::{PasskeyAnswer, PasskeyRequest};
 
 use super::interaction::{Interaction, Stage, logged_in, page, with_session};
@@ -37,9 +36,12 @@ pub(super) fn credential<'r>(request: &'r BrowserRequest<'_>) -> Option<&'r str>
 /// Goes on with a login by a passkey.
 pub(super) async fn login(
     request: &BrowserRequest<'_>,
-    interaction: Interaction,
+    mut interaction: Interaction,
     credential: &str,
 ) -> Answer {
+    if interaction.stage == Stage::Password {
+        interaction.upstream = None;
+    }
     let Some(answer) = answer_of(request, &interaction, credential) else {
         return request.message(Message::Over);
     };
@@ -72,7 +74,7 @@ fn answer_of(
         ticket: interaction.passkey.clone()?,
         credential: credential.to_owned(),
         address: request.address,
-        properties: Properties::new(),
+        properties: interaction.properties(),
         device: device(request.headers).map(str::to_owned),
     })
 }

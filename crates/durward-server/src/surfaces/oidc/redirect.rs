@@ -2,7 +2,7 @@
 
 use crate::access::issued::authorization::{Authorization, AuthorizationError};
 use crate::surfaces::http::Answer;
-pub(super) use crate::surfaces::login_forms::redirect::to;
+pub(super) use crate::surfaces::login_forms::redirect::{address, to};
 
 /// With an error. `iss` says who tells it, so that a client of several issuers takes none for another (RFC 9207).
 pub(super) fn with_error(error: &AuthorizationError, issuer: &str) -> Answer {

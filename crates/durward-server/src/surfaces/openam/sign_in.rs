@@ -9,7 +9,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use durward_session::identity::session::Purpose;
+use durward_session::identity::session::{Properties, Purpose};
 use durward_session::{Failed, Granted};
 use hyper::header::{self, HeaderValue};
 use serde::{Deserialize, Serialize};
@@ -246,7 +246,7 @@ async fn submitted(browser: &BrowserCall<'_>) -> Answer {
             sign_in.user = Some(typed.to_owned()).filter(|typed| !typed.is_empty());
             stepped
         }
-        Stage::Code(challenge) => sender(browser).code(challenge, field("code")).await,
+        Stage::Code(challenge) => sender(browser).code(challenge, field("code"), Properties::new()).await,
         Stage::NewPassword(change) => sender(browser).new_password(change, &browser.parameters).await,
     };
     went_on(browser, sign_in, stepped).await

@@ -1,14 +1,17 @@
 //! `POST /api/pdp/...`: SAPL's decisions over HTTP, as its server gives them, errors included.
 
+mod plan;
 mod refusal;
 mod streams;
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use durward_pdp::ir::path::Element;
+use durward_pdp::plan::Columns;
 use durward_pdp::record::{Record, Recorded};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -56,6 +59,8 @@ pub(crate) enum Ask {
     MultiDecide,
     MultiDecideAll,
     MultiDecideAllOnce,
+    /// Which rows are permitted: `/v1/plan`, which is durward's own.
+    Plan,
 }
 
 impl Ask {
@@ -67,12 +72,13 @@ impl Ask {
             Ask::MultiDecide => "multi-decide",
             Ask::MultiDecideAll => "multi-decide-all",
             Ask::MultiDecideAllOnce => "multi-decide-all-once",
+            Ask::Plan => "plan",
         }
     }
 
     const fn way(self) -> Way {
         match self {
-            Ask::DecideOnce | Ask::MultiDecideAllOnce => Way::Http,
+            Ask::DecideOnce | Ask::MultiDecideAllOnce | Ask::Plan => Way::Http,
             Ask::Decide | Ask::MultiDecide | Ask::MultiDecideAll => Way::Sse,
         }
     }
@@ -101,6 +107,8 @@ pub(crate) struct Surface {
     body_bytes_max: usize,
     multi_subscriptions_max: usize,
     keep_alive: Duration,
+    /// By the names that questions call them by.
+    columns: BTreeMap<String, Columns>,
 }
 
 /// What the surface shares with others.
@@ -132,6 +140,7 @@ impl Surface {
             body_bytes_max: sapl.body_bytes_max,
             multi_subscriptions_max: sapl.multi_subscriptions_max,
             keep_alive: sapl.keep_alive(),
+            columns: settings.plan.checked(),
         }
     }
 
@@ -267,6 +276,7 @@ impl Surface {
         let mut answer = match ask {
             Ask::DecideOnce => request.decide_once().await,
             Ask::MultiDecideAllOnce => request.decide_all_once().await,
+            Ask::Plan => request.plan().await,
             Ask::Decide => request.decide(),
             Ask::MultiDecide => request.decide_all(Emit::Changed),
             Ask::MultiDecideAll => request.decide_all(Emit::All),

@@ -32,7 +32,7 @@ pub(super) fn misdirected(ask: Ask, text: &[u8]) -> Option<&'static str> {
         return Some("this is an XACML request, not a SAPL subscription; send it to /pdp");
     }
     let takes_several = match ask {
-        Ask::DecideOnce | Ask::Decide => false,
+        Ask::DecideOnce | Ask::Decide | Ask::Plan => false,
         Ask::MultiDecide | Ask::MultiDecideAll | Ask::MultiDecideAllOnce => true,
     };
     let is_one = has("subject") && has("action");

@@ -624,6 +624,8 @@ fn schemas() -> Value {
     ]);
     let changes = json!({ "type": "object", "additionalProperties": { "type": ["string", "null"] } });
     let attributes = json!({ "type": "object", "additionalProperties": texts });
+    let link = object(&[("issuer", t()), ("subject", t())]);
+    let links = json!({ "type": "array", "items": link });
     let other = object(&[("realm", t()), ("user", t()), ("session", t())]);
     json!({
         "Login": object(&[
@@ -664,6 +666,7 @@ fn schemas() -> Value {
             ("user", t()), ("realm", t()), ("disabled", yes_or_no.clone()), ("has_password", yes_or_no.clone()),
             ("second_step", yes_or_no.clone()), ("passkeys?", number.clone()),
             ("must_change_password", yes_or_no.clone()), ("groups", texts.clone()), ("attributes", attributes.clone()),
+            ("links?", links.clone()),
         ]),
         "Users": object(&[
             ("users", json!({ "type": "array", "items": reference("User") })), ("next?", t()),
@@ -671,6 +674,7 @@ fn schemas() -> Value {
         "NewUser": object(&[
             ("user", t()), ("realm?", t()), ("password?", t()), ("disabled?", yes_or_no.clone()),
             ("must_change_password?", yes_or_no.clone()), ("groups?", texts.clone()), ("attributes?", attributes),
+            ("links?", links.clone()),
         ]),
         "UserChanges": object(&[
             ("user?", t()), ("password?", t()), ("disabled?", yes_or_no.clone()),
@@ -679,7 +683,7 @@ fn schemas() -> Value {
             ("attributes?", json!({
                 "type": "object", "additionalProperties": { "type": ["array", "null"], "items": text },
             })),
-            ("second_step?", json!({ "const": false })),
+            ("second_step?", json!({ "const": false })), ("links?", links),
         ]),
         "OwnPassword": object(&[("old_password", t()), ("new_password", t()), ("code?", t()), ("device?", t())]),
         "SecondStep": object(&[("second_step", yes_or_no.clone()), ("recovery_codes_left", number.clone())]),

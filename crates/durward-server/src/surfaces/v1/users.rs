@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use durward_session::AccountFailed;
 use durward_session::identity::session::User;
-use durward_session::identity::user::Account;
+use durward_session::identity::user::{Account, AccountLink};
 use durward_wire::percent::{Stray, decoded, segment_encoded};
 use hyper::StatusCode;
 use hyper::header::{self, HeaderValue};
@@ -44,6 +44,8 @@ struct UserView<'u> {
     must_change_password: bool,
     groups: &'u [String],
     attributes: &'u BTreeMap<String, Vec<String>>,
+    #[serde(skip_serializing_if = "<[AccountLink]>::is_empty")]
+    links: &'u [AccountLink],
 }
 
 impl<'u> From<&'u Account> for UserView<'u> {
@@ -58,6 +60,7 @@ impl<'u> From<&'u Account> for UserView<'u> {
             must_change_password: account.must_change_password,
             groups: &account.groups,
             attributes: &account.attributes,
+            links: &account.links,
         }
     }
 }
@@ -91,6 +94,9 @@ struct NewUser {
     groups: Vec<String>,
     #[serde(default)]
     attributes: BTreeMap<String, Vec<String>>,
+    /// Accounts at other providers that log in as the user.
+    #[serde(default)]
+    links: Vec<AccountLink>,
 }
 
 /// What changes; what is not said stays as it is.
@@ -109,6 +115,8 @@ struct UserChanges {
     remove_groups: Vec<String>,
     /// Each name with the values that it has from now on; `null` removes it.
     attributes: BTreeMap<String, Option<Vec<String>>>,
+    /// Instead of all links that there were.
+    links: Option<Vec<AccountLink>>,
     /// `false` removes it. Users enrol devices themselves.
     second_step: Option<bool>,
 }
@@ -144,15 +152,21 @@ fn of_cursor(text: &str) -> Result<String, Problem> {
 
 pub(super) async fn create(request: &ApiRequest<'_>) -> Answered {
     no_parameters(request)?;
-    let NewUser { user: name, realm, password, disabled, must_change_password, groups, attributes } =
+    let NewUser { user: name, realm, password, disabled, must_change_password, groups, attributes, links } =
         request.read()?;
     let by = administrator(request).await?;
     let whose = user(&realm, &name)?;
     check_names("group", groups.iter())?;
     check_names("attribute", attributes.keys())?;
+    check_links(&links)?;
     let groups = once_each(groups);
-    let account = Account { disabled, must_change_password, groups, attributes, ..Account::new(&whose) };
-    let added = request.service.accounts().add(&by, account, password.as_deref(), |_| false).await;
+    let has_same = {
+        let links = links.clone();
+        move |other: &Account| links.iter().any(|link| other.is_linked(link))
+    };
+    let account =
+        Account { disabled, must_change_password, groups, attributes, links, ..Account::new(&whose) };
+    let added = request.service.accounts().add(&by, account, password.as_deref(), has_same).await;
     let account = added.map_err(|why| of_account(&why))?;
     let mut answer = json(StatusCode::CREATED, &UserView::from(&account));
     if let Ok(location) = HeaderValue::try_from(location(&whose)) {
@@ -188,6 +202,7 @@ pub(super) async fn change(request: &ApiRequest<'_>) -> Answered {
     let groups = changes.groups.iter().flatten().chain(&changes.add_groups).chain(&changes.remove_groups);
     check_names("group", groups)?;
     check_names("attribute", changes.attributes.keys())?;
+    check_links(changes.links.as_deref().unwrap_or_default())?;
     if changes.second_step == Some(true) {
         return Err(bad(
             "`second_step` can only be removed, by `false`: users enrol their devices themselves",
@@ -214,6 +229,9 @@ impl UserChanges {
                 Some(values) => drop(account.attributes.insert(name.clone(), values.clone())),
                 None => drop(account.attributes.remove(name)),
             }
+        }
+        if let Some(links) = &self.links {
+            account.links.clone_from(links);
         }
         if self.second_step == Some(false) {
             account.second_step = None;
@@ -272,6 +290,21 @@ fn check_names<'n>(what: &str, mut names: impl Iterator<Item = &'n String>) -> R
             "the name of a {what} is empty, longer than {NAME_LENGTH_MAX} bytes or has a zero byte"
         ))),
     }
+}
+
+/// An issuer's address, and what it calls the account.
+fn check_links(links: &[AccountLink]) -> Result<(), Problem> {
+    let is_none = |text: &str| !(1..=NAME_LENGTH_MAX).contains(&text.len()) || text.contains('\0');
+    if links.iter().any(|link| is_none(&link.issuer) || is_none(&link.subject)) {
+        return Err(bad(format!(
+            "an `issuer` or a `subject` in `links` is empty, longer than {NAME_LENGTH_MAX} bytes or has a zero byte"
+        )));
+    }
+    let is_twice = |(at, link): (usize, &AccountLink)| links.iter().skip(at + 1).any(|other| other == link);
+    if links.iter().enumerate().any(is_twice) {
+        return Err(bad("an account is there twice in `links`"));
+    }
+    Ok(())
 }
 
 /// In their order, each once.

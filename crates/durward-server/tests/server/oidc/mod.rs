@@ -7,7 +7,7 @@ mod logout;
 mod openid_conformance;
 #[cfg(feature = "ldap")]
 mod outside;
-mod passkeys;
+pub(crate) mod passkeys;
 mod password_change;
 mod reset;
 pub(crate) mod world;

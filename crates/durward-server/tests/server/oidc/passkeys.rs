@@ -10,26 +10,27 @@ const ORIGIN: &str = "https://id.example.org";
 
 const ACCOUNT: &str = "/oauth2/account/passkeys";
 
-const ON: &str = "identity.passkeys = { rp_id = 'example.org', origins = ['https://id.example.org'] }\n";
+pub(crate) const ON: &str =
+    "identity.passkeys = { rp_id = 'example.org', origins = ['https://id.example.org'] }\n";
 
 fn world(more: &str) -> World {
     World::with(&format!("{ON}{more}"), &clients())
 }
 
 /// What a page asks an authenticator.
-fn options(page: &Seen) -> Value {
+pub(crate) fn options(page: &Seen) -> Value {
     assert_eq!(page.status, 200, "{}", page.text);
     let (_, rest) = page.text.split_once("data-options=\"").unwrap_or_else(|| panic!("{}", page.text));
     let text = rest.split('"').next().unwrap().replace("&#34;", "\"").replace("&#38;", "&");
     serde_json::from_str(&text).unwrap()
 }
 
-fn offers(page: &Seen) -> bool {
+pub(crate) fn offers(page: &Seen) -> bool {
     page.text.contains("id=\"passkey\"")
 }
 
 /// `user` of a world, with a passkey that was enrolled in a browser.
-fn enrolled(world: &World, user: &str) -> Authenticator {
+pub(crate) fn enrolled(world: &World, user: &str) -> Authenticator {
     let mut browser = world.browser();
     let form = browser.authorize(&[]);
     let mut page = browser.login(&form, user);

@@ -17,12 +17,12 @@ use crate::support::Directory;
 
 const LINK: &str = "identity.reset.link = 'https://id.example.org/oauth2/reset'\n";
 
-/// A world whose hook adds each message to a file.
+/// A world whose hook adds each message to a file, whole: several run at once.
 fn with_command(more: &str) -> (World, Directory) {
     let files = Directory::new();
     let out = files.path("out").display().to_string();
     let command =
-        format!("identity.reset.command = ['sh', '-c', 'cat >> \"$0\"; echo >> \"$0\"', '{out}']\n");
+        format!("identity.reset.command = ['sh', '-c', 'printf \"%s\\n\" \"$(cat)\" >> \"$0\"', '{out}']\n");
     let identity = format!("{ADMINISTERED}{LINK}{command}identity.audit = 'audit'\n{more}");
     (World::with(&identity, &clients()), files)
 }

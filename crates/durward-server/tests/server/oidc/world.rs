@@ -20,7 +20,7 @@ use crate::oauth::world::{SECRET, basic, encoded};
 use crate::subjects::anything;
 use crate::support::{Directory, TestServer, clock, settings};
 
-const CHEAP: HashCosts = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
+pub(crate) const CHEAP: HashCosts = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
 
 pub(crate) const ISSUER: &str = "https://id.example.org";
 
@@ -119,7 +119,7 @@ impl World {
     }
 
     pub(crate) fn browser(&self) -> Browser<'_> {
-        Browser { server: &self.server, cookies: BTreeMap::new() }
+        Browser::of(&self.server)
     }
 
     /// A browser in which `anna` has just logged in, and the code that it brought to `app`.
@@ -190,6 +190,12 @@ pub(crate) fn request(changes: &[(&str, &str)]) -> String {
 pub(crate) struct Browser<'w> {
     server: &'w TestServer,
     pub(crate) cookies: BTreeMap<String, String>,
+}
+
+impl<'w> Browser<'w> {
+    pub(crate) fn of(server: &'w TestServer) -> Browser<'w> {
+        Browser { server, cookies: BTreeMap::new() }
+    }
 }
 
 impl Browser<'_> {
@@ -281,12 +287,18 @@ impl Seen {
 
     /// Where the browser is sent, and with which parameters.
     pub(crate) fn back(&self) -> (String, BTreeMap<String, String>) {
-        assert_eq!(self.status, 303, "{}", self.text);
-        let location = self.location.as_deref().unwrap();
-        let (place, query) = location.split_once('?').unwrap_or((location, ""));
-        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-        let decoded = |text: &str| durward_wire::percent::form_decoded(text.as_bytes()).unwrap();
-        (place.to_owned(), pairs.map(|(name, value)| (decoded(name), decoded(value))).collect())
+        parts(&self.leads())
+    }
+
+    /// Where the browser goes: by a redirect, or by a page that leads on by itself.
+    pub(crate) fn leads(&self) -> String {
+        if let Some(location) = &self.location {
+            assert_eq!(self.status, 303, "{}", self.text);
+            return location.clone();
+        }
+        assert_eq!(self.status, 200, "{}", self.text);
+        let (_, rest) = self.text.split_once("content=\"0; url=").unwrap_or_else(|| panic!("{}", self.text));
+        rest.split('"').next().unwrap().replace("&#38;", "&")
     }
 
     /// The code that the browser brings, to `app`.
@@ -322,6 +334,14 @@ impl Seen {
     }
 }
 
+/// An address without its query, and the parameters of that.
+pub(crate) fn parts(address: &str) -> (String, BTreeMap<String, String>) {
+    let (place, query) = address.split_once('?').unwrap_or((address, ""));
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let decoded = |text: &str| durward_wire::percent::form_decoded(text.as_bytes()).unwrap();
+    (place.to_owned(), pairs.map(|(name, value)| (decoded(name), decoded(value))).collect())
+}
+
 /// Redirects are not followed.
 pub(crate) fn send(
     server: &TestServer,
@@ -353,7 +373,7 @@ pub(crate) fn send(
 }
 
 /// `anna`; `berta` with a second step; `carl`.
-fn fill(directory: &Directory, totp: &Totp) {
+pub(crate) fn fill(directory: &Directory, totp: &Totp) {
     let users = Users::open(&directory.path("users"), CHEAP, Arc::new(SystemEntropy)).unwrap();
     let password = StoredPassword::hash(&Password::new("secret").unwrap(), CHEAP, &SystemEntropy).unwrap();
     for name in ["anna", "berta", "carl"] {

@@ -2,21 +2,27 @@
 //!
 //! Only public keys verify. A token without a signature, or with one by a shared secret, is none.
 
-mod keys;
-
+use std::fmt::Display;
+use std::fs;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use durward_jwt::{Base64Url, Jws};
+use durward_net::connect::Connector;
+use durward_net::tls::Trust;
 use durward_session::identity::jwt::Binding;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::Denied;
+use crate::access::published::{NotPublished, Published};
 use crate::base::settings::{ConfigError, JwtSettings, is_tenant};
-use keys::Keys;
 
 /// How far the clocks of issuer and server may differ.
 const LEEWAY: Duration = Duration::from_secs(60);
+
+/// How long connecting to an issuer may take.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// What a verified token says.
 #[derive(Debug)]
@@ -35,7 +41,7 @@ pub(super) struct Claims {
 #[derive(Debug)]
 pub(crate) struct Tokens {
     settings: JwtSettings,
-    keys: Keys,
+    keys: Published,
 }
 
 /// A claim that is one text or several.
@@ -50,7 +56,7 @@ impl Tokens {
     /// # Errors
     /// A file of keys or certificates that cannot be read.
     pub(crate) fn new(settings: &JwtSettings) -> Result<Tokens, ConfigError> {
-        Ok(Tokens { settings: settings.clone(), keys: Keys::new(settings)? })
+        Ok(Tokens { settings: settings.clone(), keys: keys(settings)? })
     }
 
     /// What the token says, if it may be believed.
@@ -81,7 +87,10 @@ impl Tokens {
     async fn signed(&self, token: &str) -> Result<Map<String, Value>, Denied> {
         let token = Jws::read(token, Base64Url::Exact).map_err(|_| Denied::Wrong)?;
         let algorithm = token.algorithm().ok_or(Denied::Wrong)?;
-        let keys = self.keys.for_token(token.key_id(), algorithm).await?;
+        let keys = self.keys.for_token(token.key_id(), algorithm).await.map_err(|why| match why {
+            NotPublished::Unknown => Denied::Wrong,
+            NotPublished::Unreachable => Denied::Busy,
+        })?;
         let verified = keys.iter().find_map(|key| token.verify(key, &[algorithm]).ok());
         let claims = verified.and_then(|verified| verified.claims().ok()).ok_or(Denied::Wrong)?;
         if self.is_meant(&claims) { Ok(claims) } else { Err(Denied::Wrong) }
@@ -135,6 +144,24 @@ impl Tokens {
             Some(_) => None,
         }
     }
+}
+
+/// The keys of the issuer: out of a file, or as it publishes them.
+fn keys(settings: &JwtSettings) -> Result<Published, ConfigError> {
+    let Some(path) = &settings.keys else {
+        let trust = match &settings.authorities {
+            Some(path) => Trust::Only(path, "auth.jwt.authorities"),
+            None => Trust::Authorities(None, "auth.jwt.authorities"),
+        };
+        let connector = Connector::trusting(trust, CONNECT_TIME_MAX)
+            .map_err(|error| ConfigError::of_setting("auth.jwt.authorities", error.to_string()))?;
+        return Ok(Published::of(&settings.issuer, connector));
+    };
+    let wrong = |path: &Path, error: &dyn Display| {
+        ConfigError::of_setting("auth.jwt.keys", format!("is `{}`: {error}", path.display()))
+    };
+    let text = fs::read(path).map_err(|error| wrong(path, &error))?;
+    Published::keys(&text).map_err(|error| wrong(path, &error))
 }
 
 /// A time in seconds since 1970, whole or not. `None` where it is none, `Some(None)` where there is none.

@@ -1,10 +1,8 @@
-//! The keys of an issuer: out of a file, or from where the issuer publishes them.
+//! What an issuer publishes of itself: what it is (OpenID Connect Discovery), and its keys, which may also come out of a file.
 //!
-//! Fetched keys are used for a while, and fetched again when a token names one that is not among them; not too often,
-//! because anybody can name a key. While the issuer cannot be reached, the keys it had serve on.
+//! What was fetched is used for a while, and fetched again when a token names a key that is not among them; not too often,
+//! because anybody can name a key. While the issuer cannot be reached, what it had serves on.
 
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,7 +11,6 @@ use bytes::Bytes;
 use durward_jwt::{JWK_SET_LENGTH_MAX, JwkSet, JwsAlgorithm, PublicKey, VerifyingJwk};
 use durward_net::connect::Connector;
 use durward_net::http::{HttpClient, HttpError, read_within};
-use durward_net::tls::Trust;
 use http_body_util::Full;
 use hyper::header::{ACCEPT, HeaderValue};
 use hyper::{Request, StatusCode, Uri};
@@ -21,19 +18,37 @@ use serde::Deserialize;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use super::super::Denied;
-use crate::base::settings::{ConfigError, JwtSettings};
-
-/// How long fetched keys are used without looking for newer ones.
+/// How long what was fetched is used without looking for anything newer.
 const AGE_MAX: Duration = Duration::from_secs(300);
-/// How often keys are fetched at most.
+/// How often it is fetched at most.
 const FETCH_PAUSE: Duration = Duration::from_secs(10);
 /// How long fetching may take.
 const FETCH_TIME_MAX: Duration = Duration::from_secs(10);
-/// How long connecting to an issuer may take.
-const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
 /// Most keys that one issuer may have.
 const KEYS_MAX: usize = 256;
+
+/// Why there is no key, or nothing else that is published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotPublished {
+    /// The issuer was asked, and has none such.
+    Unknown,
+    /// The issuer could not be asked.
+    Unreachable,
+}
+
+/// What an issuer says of itself (OpenID Connect Discovery 1.0, 3; RFC 9207, 3).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(crate) struct Metadata {
+    issuer: String,
+    jwks_uri: String,
+    pub(crate) authorization_endpoint: Option<String>,
+    pub(crate) token_endpoint: Option<String>,
+    pub(crate) userinfo_endpoint: Option<String>,
+    pub(crate) end_session_endpoint: Option<String>,
+    /// Whether it says in its answers that they are its own.
+    #[serde(default, rename = "authorization_response_iss_parameter_supported")]
+    pub(crate) says_issuer: bool,
+}
 
 /// One key that may verify.
 struct Key {
@@ -41,17 +56,19 @@ struct Key {
     key: VerifyingJwk,
 }
 
-/// The keys known at one moment.
+/// What is known at one moment.
 #[derive(Default)]
 struct KeySet {
     keys: Vec<Key>,
-    /// When they were fetched; `None` before the first time.
+    metadata: Option<Arc<Metadata>>,
+    /// When it was fetched; `None` before the first time.
     fetched: Option<Instant>,
 }
 
-pub(super) struct Keys {
+/// What is known of an issuer.
+pub(crate) struct Published {
     set: ArcSwap<KeySet>,
-    /// Where the keys are published; `None` where they are out of a file.
+    /// Where it is published; `None` where keys are out of a file.
     source: Option<Source>,
     /// When fetching was tried last. Held while fetching: one is enough.
     tried: Mutex<Option<Instant>>,
@@ -63,46 +80,50 @@ struct Source {
     http: HttpClient,
 }
 
-impl std::fmt::Debug for Keys {
+impl std::fmt::Debug for Published {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Keys").field("count", &self.set.load().keys.len()).finish_non_exhaustive()
+        f.debug_struct("Published").field("count", &self.set.load().keys.len()).finish_non_exhaustive()
     }
 }
 
-impl Keys {
-    pub(super) fn new(settings: &JwtSettings) -> Result<Keys, ConfigError> {
-        let wrong = |name: &str, path: &Path, error: &dyn std::fmt::Display| {
-            ConfigError::of_setting(name, format!("is `{}`: {error}", path.display()))
-        };
-        let (set, source) = match &settings.keys {
-            Some(path) => {
-                let failed = |error: &dyn std::fmt::Display| wrong("auth.jwt.keys", path, error);
-                let text = fs::read(path).map_err(|error| failed(&error))?;
-                let keys = read(&text).map_err(|error| failed(&error))?;
-                (KeySet { keys, fetched: None }, None)
-            }
-            None => {
-                let trust = match &settings.authorities {
-                    Some(path) => Trust::Only(path, "auth.jwt.authorities"),
-                    None => Trust::Authorities(None, "auth.jwt.authorities"),
-                };
-                let connector = Connector::trusting(trust, CONNECT_TIME_MAX)
-                    .map_err(|error| ConfigError::of_setting("auth.jwt.authorities", error.to_string()))?;
-                (KeySet::default(), Some(Source::new(&settings.issuer, connector)))
-            }
-        };
-        Ok(Keys { set: ArcSwap::from_pointee(set), source, tried: Mutex::new(None) })
+impl Published {
+    /// Keys that do not change.
+    ///
+    /// # Errors
+    /// It is no set of keys, or has none that verifies.
+    pub(crate) fn keys(text: &[u8]) -> Result<Published, String> {
+        Ok(Published::with(KeySet { keys: read(text)?, ..KeySet::default() }, None))
+    }
+
+    /// What an issuer publishes. It is asked when something of it is wanted.
+    pub(crate) fn of(issuer: &str, connector: Connector) -> Published {
+        Published::with(KeySet::default(), Some(Source::new(issuer, connector)))
+    }
+
+    fn with(set: KeySet, source: Option<Source>) -> Published {
+        Published { set: ArcSwap::from_pointee(set), source, tried: Mutex::new(None) }
+    }
+
+    /// What the issuer says of itself.
+    ///
+    /// # Errors
+    /// Nobody could be asked.
+    pub(crate) async fn metadata(&self) -> Result<Arc<Metadata>, NotPublished> {
+        if !self.set.load().is_fresh() {
+            self.fetch().await;
+        }
+        self.set.load().metadata.clone().ok_or(NotPublished::Unreachable)
     }
 
     /// The keys that may have signed a token with this key id and algorithm.
     ///
     /// # Errors
     /// There is none, or nobody could be asked.
-    pub(super) async fn for_token(
+    pub(crate) async fn for_token(
         &self,
         id: Option<&str>,
         algorithm: JwsAlgorithm,
-    ) -> Result<Vec<PublicKey>, Denied> {
+    ) -> Result<Vec<PublicKey>, NotPublished> {
         let known = self.set.load().find(id, algorithm);
         let is_fresh = self.source.is_none() || self.set.load().is_fresh();
         if !known.is_empty() && is_fresh {
@@ -112,8 +133,8 @@ impl Keys {
         let found = self.set.load().find(id, algorithm);
         match (found.is_empty(), fetched) {
             (false, _) => Ok(found),
-            (true, Fetched::Yes) => Err(Denied::Wrong),
-            (true, Fetched::No) => Err(Denied::Busy),
+            (true, Fetched::Yes) => Err(NotPublished::Unknown),
+            (true, Fetched::No) => Err(NotPublished::Unreachable),
         }
     }
 
@@ -129,9 +150,10 @@ impl Keys {
         let name = source.issuer.clone();
         // To its end, though the caller may hang up meanwhile: others wait for it.
         match tokio::spawn(async move { source.fetch().await }).await {
-            Ok(Ok(keys)) => {
+            Ok(Ok((metadata, keys))) => {
                 tracing::info!(count = keys.len(), "keys of the issuer fetched");
-                self.set.store(Arc::new(KeySet { keys, fetched: Some(Instant::now()) }));
+                let metadata = Some(Arc::new(metadata));
+                self.set.store(Arc::new(KeySet { keys, metadata, fetched: Some(Instant::now()) }));
                 Fetched::Yes
             }
             Ok(Err(error)) => {
@@ -172,37 +194,31 @@ fn read(text: &[u8]) -> Result<Vec<Key>, String> {
     if keys.is_empty() { Err("there is no key in it that verifies signatures".into()) } else { Ok(keys) }
 }
 
-/// What an issuer says of itself (OpenID Connect Discovery).
-#[derive(Deserialize)]
-struct Discovery {
-    issuer: String,
-    jwks_uri: String,
-}
-
 impl Source {
     fn new(issuer: &str, connector: Connector) -> Source {
         // Keys are fetched too seldom for connections to be kept.
         Source { issuer: issuer.into(), http: HttpClient::new(connector, Duration::ZERO, 0) }
     }
 
-    async fn fetch(&self) -> Result<Vec<Key>, String> {
+    async fn fetch(&self) -> Result<(Metadata, Vec<Key>), String> {
         let fetch = timeout(FETCH_TIME_MAX, self.fetch_patiently()).await;
         fetch.unwrap_or_else(|_| Err(format!("no keys within {} s", FETCH_TIME_MAX.as_secs())))
     }
 
-    async fn fetch_patiently(&self) -> Result<Vec<Key>, String> {
+    async fn fetch_patiently(&self) -> Result<(Metadata, Vec<Key>), String> {
         let place = format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
-        let discovery: Discovery =
+        let metadata: Metadata =
             serde_json::from_slice(&self.get(&place).await?).map_err(|error| format!("{place}: {error}"))?;
-        if discovery.issuer != self.issuer {
-            return Err(format!("{place}: it is the document of `{}`", discovery.issuer));
+        if metadata.issuer != self.issuer {
+            return Err(format!("{place}: it is the document of `{}`", metadata.issuer));
         }
-        let place = discovery.jwks_uri;
+        let place = &metadata.jwks_uri;
         // Who took care to protect the one must not lose it with the other.
         if self.issuer.starts_with("https://") && !place.starts_with("https://") {
             return Err(format!("{place}: the keys are not to be had over `https`"));
         }
-        read(&self.get(&place).await?).map_err(|error| format!("{place}: {error}"))
+        let keys = read(&self.get(place).await?).map_err(|error| format!("{place}: {error}"))?;
+        Ok((metadata, keys))
     }
 
     /// A document, which is answered with 200 (OpenID Connect Discovery 1.0, 4.2): no issuer sends elsewhere for it.

@@ -1,0 +1,10 @@
+//! AuthZEN through the socket: the conformance suite, the certification scenario, and what must be refused.
+
+mod certification;
+mod hostile;
+mod interop;
+mod manual;
+mod mapping;
+mod pages;
+mod users;
+mod world;
