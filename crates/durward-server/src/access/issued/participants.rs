@@ -57,6 +57,27 @@ impl<T: Ord> Participants<T> {
         true
     }
 
+    /// The same for one who may come again, and is then who is told: of those that are `alike`, the last `most` are.
+    pub(crate) fn note_last(
+        &self,
+        who: &Who,
+        client: T,
+        most: usize,
+        is_alike: impl Fn(&T, &T) -> bool,
+    ) -> bool {
+        {
+            let mut all = self.all();
+            if let Some((_, clients)) = all.get_mut(&who.id) {
+                clients.retain(|known| *known != client);
+                while clients.iter().filter(|known| is_alike(known, &client)).count() >= most {
+                    let oldest = clients.iter().position(|known| is_alike(known, &client));
+                    oldest.map(|at| clients.remove(at));
+                }
+            }
+        }
+        self.note(who, client)
+    }
+
     /// Those that a revocation may be about.
     pub(crate) fn of(&self, revocation: &Revocation) -> Vec<(User, SessionId)> {
         let all = self.all();

@@ -37,11 +37,21 @@ const AGAIN_AFTER: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(
 /// Most bytes of an address.
 const URL_BYTES_MAX: usize = 512;
 
+/// How many tokens of a session one agent is told of, the last ones: it knows a session by each that it was shown.
+const TOKENS_MAX: usize = 4;
+
 /// Where an agent wants to be told, and by which token it knows the session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Listener {
     url: Arc<str>,
     token: Arc<str>,
+}
+
+impl Listener {
+    /// The agent: its address, whatever it says behind that.
+    fn place(&self) -> &str {
+        self.url.split(['?', '#']).next().unwrap_or_default()
+    }
 }
 
 pub(super) struct Notifications {
@@ -89,7 +99,9 @@ impl Notifications {
     pub(super) fn listen(&self, who: &Who, token: &str, url: &str) -> bool {
         let is_allowed = url.len() <= URL_BYTES_MAX
             && Url::read(url).is_ok_and(|url| self.allowed.iter().any(|base| url.is_within(base)));
-        is_allowed && self.listeners.note(who, Listener { url: url.into(), token: token.into() })
+        let listener = Listener { url: url.into(), token: token.into() };
+        let is_alike = |one: &Listener, other: &Listener| one.place() == other.place();
+        is_allowed && self.listeners.note_last(who, listener, TOKENS_MAX, is_alike)
     }
 
     /// Tells the agents of a session, if it has ended as far as this node knows. Those for which no more can wait are told at a later look.
@@ -245,6 +257,26 @@ mod tests {
             assert!(!notifications.listen(&who(), "t", url), "{url}");
         }
         assert_eq!(notifications.listeners.take(who().id).unwrap().clients.len(), 3);
+    }
+
+    /// Else one that says something else each time keeps the others from being told.
+    #[test]
+    fn an_agent_is_one_whatever_stands_behind_its_address() {
+        let notifications = notifications();
+        let listen = |url: &str, token: &str| notifications.listen(&who(), token, url);
+        for number in 0..100 {
+            assert!(listen(&format!("https://app.example.org/agent/a?nonce={number}"), "t"), "{number}");
+            assert!(listen(&format!("https://app.example.org/agent/b#{number}"), &format!("t{number}")));
+        }
+        assert!(listen("https://app.example.org/agent/c", "t"));
+        let listeners = notifications.listeners.take(who().id).unwrap().clients;
+        let urls = |place: &str| {
+            let of_place = listeners.iter().filter(|listener| listener.place().ends_with(place));
+            of_place.map(|listener| (&*listener.url, &*listener.token)).collect::<Vec<_>>()
+        };
+        assert_eq!((urls("/a").len(), urls("/b").len(), urls("/c").len()), (TOKENS_MAX, TOKENS_MAX, 1));
+        assert_eq!(urls("/a").last().unwrap().0, "https://app.example.org/agent/a?nonce=99");
+        assert_eq!(urls("/b").last().unwrap().1, "t99");
     }
 
     #[test]
