@@ -69,10 +69,13 @@ impl<T: Ord> Participants<T> {
             let mut all = self.all();
             if let Some((_, clients)) = all.get_mut(&who.id) {
                 clients.retain(|known| *known != client);
-                while clients.iter().filter(|known| is_alike(known, &client)).count() >= most {
-                    let oldest = clients.iter().position(|known| is_alike(known, &client));
-                    oldest.map(|at| clients.remove(at));
-                }
+                let mut alike = clients.iter().filter(|known| is_alike(known, &client)).count();
+                // They stand in the order in which they came.
+                clients.retain(|known| {
+                    let is_too_many = is_alike(known, &client) && alike >= most;
+                    alike -= usize::from(is_too_many);
+                    !is_too_many
+                });
             }
         }
         self.note(who, client)
