@@ -183,8 +183,15 @@ impl WebOrigin {
             _ => return None,
         };
         let authority = address.authority().filter(|authority| !authority.as_str().contains('@'))?;
-        let port = authority.port_u16().unwrap_or(if is_https { 443 } else { 80 });
-        Some(WebOrigin { is_https, host: authority.host().to_ascii_lowercase(), port })
+        let host = authority.host();
+        let port = match authority.as_str().strip_prefix(host)? {
+            "" => Some(if is_https { 443 } else { 80 }),
+            rest => {
+                let digits = rest.strip_prefix(':')?;
+                digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))
+            }
+        };
+        Some(WebOrigin { is_https, host: host.to_ascii_lowercase(), port: port? })
     }
 
     /// The same of a text that is nothing else.
@@ -217,8 +224,17 @@ mod tests {
         assert_eq!(read("https://A.example/x?y"), Some((true, "a.example".to_owned(), 443)));
         assert_eq!(read("http://a.example:8080"), Some((false, "a.example".to_owned(), 8080)));
         assert_eq!(read("http://[::1]:80/"), Some((false, "[::1]".to_owned(), 80)));
-        for none in ["", "/", "a.example", "ftp://a.example", "https://a@b.example/", "https://a.example:x/"]
-        {
+        for none in [
+            "",
+            "/",
+            "a.example",
+            "ftp://a.example",
+            "https://a@b.example/",
+            "https://a.example:x/",
+            "https://a.example:/",
+            "https://a.example:99999/",
+            "https://a.example:+443/",
+        ] {
             assert_eq!(read(none), None, "{none}");
         }
         let told = |origin: &str| {
