@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use durward_files::is_weak_key;
-use durward_session::identity::user::{Directory, PasswordRules};
+use durward_session::identity::user::{Directory, PasswordRules, UserWrites};
 use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy, hex};
 use durward_session::ldap::LdapDirectory;
 use durward_session::nats::{Nats, NatsUsers, Retention};
@@ -39,7 +39,7 @@ pub fn start_sessions(
     let service = settings.service();
     let retention = Retention::of(&service.node, &service.session);
     let (mut builder, directory) =
-        with_users(Builder::new(service.clone(), moments(clock)), settings, &service)?;
+        with_users(Builder::new(service.clone(), moments(clock)), settings, &service, clock)?;
     let secret = cluster_secret(settings)?;
     if let Some(secret) = secret {
         builder = builder.cluster_secret(secret);
@@ -71,6 +71,7 @@ fn with_users(
     mut builder: Builder,
     settings: &IdentitySettings,
     service: &ServiceSettings,
+    clock: &Clock,
 ) -> Result<(Builder, Option<Arc<Directory>>), IdentityError> {
     let mut shared = None;
     if let Some(users) = &settings.users {
@@ -85,6 +86,9 @@ fn with_users(
             );
         }
         let directory = Arc::new(directory);
+        if !settings.passkeys.is_on() {
+            warn_of_passkeys(&directory);
+        }
         shared = Some(Arc::clone(&directory));
         let embedded = Arc::new(Embedded::new(directory, service.pool)?);
         for realm in &settings.realms {
@@ -95,9 +99,10 @@ fn with_users(
         let directory = ldap.directory()?;
         let rules =
             if directory.change_passwords { settings.password_rules()? } else { PasswordRules::default() };
-        let users: Arc<dyn UserDirectory> = Arc::new(LdapDirectory::with_password_rules(directory, rules)?);
-        let kept = shared.as_ref().filter(|_| settings.passkeys.is_on());
-        let directory: Arc<dyn UserDirectory> = match kept {
+        let users: Arc<dyn UserDirectory> =
+            Arc::new(LdapDirectory::with_password_rules(directory, rules, moments(clock))?);
+        // Also without passkeys: a second step that cannot be taken any more is no reason to let somebody in without one.
+        let directory: Arc<dyn UserDirectory> = match &shared {
             Some(kept) => Arc::new(Beside::new(users, Arc::clone(kept))),
             None => users,
         };
@@ -106,6 +111,19 @@ fn with_users(
         }
     }
     Ok((builder, shared))
+}
+
+/// Users who have a passkey are asked for it also where there are none any more, and cannot log in.
+fn warn_of_passkeys(directory: &Directory) {
+    let mut count = 0;
+    UserWrites::visit(directory, &mut |account| count += usize::from(!account.passkeys.is_empty()));
+    if count > 0 {
+        tracing::error!(
+            users = count,
+            "users have passkeys, and there is no `[identity.passkeys]` any more: those who have no device for codes cannot log in until \
+             it is back, or an administrator has removed their passkeys (`durward users passkeys`)"
+        );
+    }
 }
 
 /// The server's clock, as sessions count.

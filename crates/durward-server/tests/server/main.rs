@@ -43,6 +43,7 @@ mod oauth;
 mod oidc;
 mod openam;
 mod operations;
+mod outside_steps;
 mod packaging;
 mod passkeys;
 mod pipelined;

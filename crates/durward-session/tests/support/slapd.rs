@@ -16,6 +16,9 @@ pub(crate) const SEARCHER: &str = "cn=searcher,dc=example,dc=org";
 
 const STARTS: usize = 5;
 
+/// Salted SHA-1 of `secret`, as old directories have it.
+const SECRET: &str = "{SSHA}1G904nLkTkGWjKNnQuB/hpWXC/hzYWx0c2FsdA==";
+
 /// People with the password `secret`, two who share an address, groups, and a branch that is elsewhere.
 const PEOPLE: &str = "\
 dn: dc=example,dc=org
@@ -84,6 +87,13 @@ cn: administrators
 member: uid=anna,ou=people,dc=example,dc=org
 ";
 
+/// What other directories say of users, as they say it.
+const SCHEMA: &str = "\
+attributetype ( 1.2.840.113556.1.4.8 NAME 'userAccountControl' EQUALITY integerMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )
+attributetype ( 2.16.840.1.113730.3.1.610 NAME 'nsAccountLock' EQUALITY caseIgnoreMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 SINGLE-VALUE )
+objectclass ( 1.3.6.1.4.1.4203.666.99.1 NAME 'ofOthers' SUP top AUXILIARY MAY ( userAccountControl $ nsAccountLock $ shadowExpire ) )
+";
+
 /// What only the second server has.
 const ELSEWHERE: &str = "
 dn: ou=far,ou=people,dc=example,dc=org
@@ -126,6 +136,22 @@ cn: over
 pwdAttribute: userPassword
 pwdMaxAge: 864000
 pwdGraceAuthNLimit: 0
+
+dn: cn=locking,dc=example,dc=org
+objectClass: device
+objectClass: pwdPolicy
+cn: locking
+pwdAttribute: userPassword
+pwdLockout: TRUE
+pwdMaxFailure: 2
+
+dn: uid=locked,ou=people,dc=example,dc=org
+objectClass: inetOrgPerson
+uid: locked
+cn: Locked L
+sn: L
+pwdPolicySubentry: cn=locking,dc=example,dc=org
+userPassword: SECRET
 
 dn: uid=reset,ou=people,dc=example,dc=org
 objectClass: inetOrgPerson
@@ -252,7 +278,7 @@ impl Slapd {
         };
         let config = format!(
             "include /etc/ldap/schema/core.schema\ninclude /etc/ldap/schema/cosine.schema\n\
-             include /etc/ldap/schema/inetorgperson.schema\n\
+             include /etc/ldap/schema/inetorgperson.schema\ninclude /etc/ldap/schema/nis.schema\n{SCHEMA}\
              modulepath /usr/lib/ldap\nmoduleload back_mdb\nmoduleload memberof\n{module}\
              pidfile {path}/pid\n\
              TLSCACertificateFile {path}/ca.pem\nTLSCertificateFile {path}/own.pem\nTLSCertificateKeyFile {path}/own.key\n\
@@ -270,9 +296,7 @@ impl Slapd {
                  ou: far\nref: {url}/ou=far,ou=people,dc=example,dc=org\n"
             ),
         };
-        // Salted SHA-1 of `secret`, as old directories have it.
-        let entries = format!("{PEOPLE}{far}{policed}")
-            .replace("SECRET", "{SSHA}1G904nLkTkGWjKNnQuB/hpWXC/hzYWx0c2FsdA==");
+        let entries = format!("{PEOPLE}{far}{policed}").replace("SECRET", SECRET);
         std::fs::write(folder.0.join("people.ldif"), entries).unwrap();
         let slapadd = program.with_file_name("slapadd");
         run(&slapadd.display().to_string(), "-f slapd.conf -l people.ldif", &folder.0);
@@ -318,10 +342,31 @@ impl Slapd {
 
     /// Removes an entry while it does not run.
     pub(crate) fn remove(&self, entry: &str) {
-        let change = self.folder.0.join("change.ldif");
-        std::fs::write(&change, format!("dn: {entry}\nchangetype: delete\n")).unwrap();
-        let slapmodify = self.program.with_file_name("slapmodify");
-        run(&slapmodify.display().to_string(), "-f slapd.conf -l change.ldif", &self.folder.0);
+        self.tool("slapmodify", &format!("dn: {entry}\nchangetype: delete\n"));
+    }
+
+    /// Adds an entry while it does not run: another one, also where there was one of the same name. The password is `secret`.
+    pub(crate) fn add(&self, entry: &str) {
+        self.tool("slapadd", &entry.replace("SECRET", SECRET));
+    }
+
+    /// Changes it, and starts it again.
+    pub(crate) async fn changed(&mut self, change: impl FnOnce(&Slapd)) {
+        self.end();
+        change(self);
+        self.begin();
+        assert!(self.listens().await);
+    }
+
+    /// Changes entries: LDIF, as `ldapmodify` takes it.
+    pub(crate) async fn modify(&mut self, change: &str) {
+        self.changed(|slapd| slapd.tool("slapmodify", change)).await;
+    }
+
+    fn tool(&self, name: &str, content: &str) {
+        std::fs::write(self.folder.0.join("change.ldif"), content).unwrap();
+        let tool = self.program.with_file_name(name);
+        run(&tool.display().to_string(), "-f slapd.conf -l change.ldif", &self.folder.0);
     }
 
     fn signal(&self, signal: &str) {

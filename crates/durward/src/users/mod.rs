@@ -295,7 +295,7 @@ impl NamedUser {
         self.change(|account| {
             account.second_step = Some(SecondStep { totp, used: None, recovery });
             // Sessions that began without it are over.
-            account.password_since_ms = now().ms();
+            account.end_sessions(now());
         })?;
         let codes = codes.join("\n  ");
         to_stdout(&format!(
@@ -333,7 +333,7 @@ impl PasskeysArguments {
             removed = remove(&mut account.passkeys);
             if removed > 0 {
                 // Sessions that began with them are over.
-                account.password_since_ms = now().ms();
+                account.end_sessions(now());
             }
         })?;
         if removed == 0 {
@@ -385,8 +385,7 @@ impl PasswdArguments {
         let password = Password::new(&text).map_err(failed)?;
         let stored = directory.hash_new(&password).map_err(not_set)?;
         let set = |account: &mut Account| {
-            account.password = Some(stored);
-            account.password_since_ms = now().ms();
+            account.set_password(stored, now());
             account.must_change_password |= self.must_change;
         };
         if directory.change(&user, set).map_err(failed)? { Ok(()) } else { Err(self.named.nobody()) }
@@ -409,8 +408,7 @@ impl AddArguments {
         let text = password::read(self.passwd.password_file.as_deref())?;
         let password = Password::new(&text).map_err(failed)?;
         let mut account = Account::new(&user);
-        account.password = Some(directory.hash_new(&password).map_err(not_set)?);
-        account.password_since_ms = now().ms();
+        account.set_password(directory.hash_new(&password).map_err(not_set)?, now());
         account.must_change_password = self.passwd.must_change;
         account.groups.clone_from(&self.groups);
         for (name, value) in &self.attributes {

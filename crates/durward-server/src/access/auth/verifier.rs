@@ -13,7 +13,7 @@ use smol_str::SmolStr;
 use super::cache::{self, Cache};
 use super::secret::{self, Secrets};
 use super::{By, Denied, Identity, Presented, PresentedProof, Tokens};
-use crate::access::dpop::{self, CheckedProof, NotProved, Seen};
+use crate::access::dpop::{self, CheckedProof, NotProved, Seen, Share, TakenProof};
 use crate::base::Clock;
 use crate::base::settings::{AuthSettings, ConfigError, JwtSettings, UserSettings};
 
@@ -68,7 +68,7 @@ impl Verifier {
             tokens,
             token_files,
             cache: Cache::new(settings),
-            proofs: Arc::default(),
+            proofs: Arc::new(Seen::since(Moment::of(clock()))),
             settings: settings.clone(),
             clock: Arc::clone(clock),
             changes: Changes::default(),
@@ -233,8 +233,11 @@ impl Verifier {
             token: Some(&shown.token),
             now,
         };
-        let taken = CheckedProof::read(&shown.proof, &expected).and_then(|proof| {
-            if proof.thumbprint() == bound { Ok(proof.take(&self.proofs, now)?) } else { Err(NotProved::Key) }
+        let share = Share::caller(&format!("{} {}", identity.tenant, identity.name));
+        let read = CheckedProof::read(&shown.proof, &expected).and_then(|it| it.made_since(&self.proofs));
+        let taken = read.and_then(|proof| match proof.thumbprint() == bound {
+            true => proof.take(&self.proofs, now, &[share]).map(TakenProof::keep),
+            false => Err(NotProved::Key),
         });
         match taken {
             Ok(_) => Ok(()),

@@ -65,6 +65,7 @@ pub use oauth::{ClientGrant, OauthClientSettings, OauthSettings, TokenAlgorithm}
 pub use opcua::{
     OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings,
 };
+pub(crate) use openam::WebOrigin;
 pub use openam::{CookieSameSite, OpenamSettings};
 pub use openam_policies::{AskedIn, OpenamApplicationSettings};
 pub use pages::PagesSettings;
