@@ -104,6 +104,22 @@ pub(crate) const OATHTOOL: Tool = Tool {
     purpose: "the tests of codes that a second step asks for",
 };
 
+/// Databases that plans are tried in. Debian's server starts none by itself where only its programs are installed.
+pub(crate) const POSTGRES: Tool = Tool {
+    names: &[
+        "/usr/lib/postgresql/17/bin/postgres",
+        "/usr/lib/postgresql/16/bin/postgres",
+        "/usr/lib/postgresql/15/bin/postgres",
+        "/usr/lib/postgresql/14/bin/postgres",
+    ],
+    package: "postgresql",
+    purpose: "plans in PostgreSQL",
+};
+pub(crate) const MARIADBD: Tool =
+    Tool { names: &["mariadbd"], package: "mariadb-server-core", purpose: "plans in MariaDB" };
+pub(crate) const MARIADB_INSTALL: Tool =
+    Tool { names: &["mariadb-install-db"], package: "mariadb-server-core", purpose: "plans in MariaDB" };
+
 /// What takes the figures that runs of the lab push.
 pub(crate) const PROMETHEUS: Tool =
     Tool { names: &["prometheus"], package: "prometheus", purpose: "the tests of Prometheus remote write" };
@@ -148,7 +164,7 @@ pub(crate) const CHROMIUM: Tool = Tool {
 };
 
 /// All of them that tests want.
-const ALL: [Tool; 25] = [
+const ALL: [Tool; 28] = [
     CPP_COMPILER,
     C_COMPILER,
     CMAKE,
@@ -168,6 +184,9 @@ const ALL: [Tool; 25] = [
     APACHE_OPENIDC,
     OATHTOOL,
     PROMETHEUS,
+    POSTGRES,
+    MARIADBD,
+    MARIADB_INSTALL,
     OPENSSL,
     DPKG_DEB,
     RPMBUILD,
