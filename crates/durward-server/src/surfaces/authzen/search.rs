@@ -13,7 +13,8 @@ use smol_str::SmolStr;
 
 use super::decide::{Asking, Logged, merged, properties_of};
 use super::page::{Cursor, PageAsked};
-use super::question::{Action, Entity, PartName, Parts, Question, Wrong, action, body};
+use super::parts::{PartName, Parts, action, body};
+use crate::question::{Action, Entity, Question, Wrong};
 
 /// After so many decisions others are served.
 const DECISIONS_AT_ONCE: usize = 32;
@@ -140,7 +141,7 @@ impl Search<'_, '_> {
         let surface = self.asking.surface;
         let is_elsewhere = surface.settings.types_elsewhere.iter().any(|kind| *kind == entity.kind);
         // Who is named by a token is known by that.
-        if is_elsewhere || surface.token_kind(&entity.kind).is_some() {
+        if is_elsewhere || surface.asker.token_kind(&entity.kind).is_some() {
             return Ok(true);
         }
         Ok(self.asking.stored(&entity.kind, &entity.id).await?.is_some())
@@ -263,7 +264,7 @@ impl Search<'_, '_> {
         let context = self.context.clone();
         let question = Question { subject, action, resource, context };
         match self.asking.decide(question, Logged::Permits).await {
-            Ok(verdict) if verdict.is_true(&self.asking.surface.telling(self.context.as_deref())) => {
+            Ok(verdict) if self.asking.surface.telling(self.context.as_deref()).is_true(&verdict) => {
                 self.results.push(id.clone());
             }
             Ok(_) => {}
