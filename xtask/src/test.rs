@@ -4,8 +4,8 @@ use crate::lane::{self, LaneStep};
 use crate::report::{Outcome, Report};
 use crate::tools::{GO, MOSQUITTO, MOSQUITTO_PUB, NGINX, NODE, OATHTOOL, OPENSSL, PROMETHEUS, SLAPD};
 use crate::{
-    beside, built, check, clients, demo, dist, fuzz, instructions, lean, opcua, peers, plans, programs, readme,
-    recorded, release, room,
+    beside, built, check, clients, demo, dist, fuzz, instructions, lean, opcua, peers, plans, programs,
+    readme, recorded, release, room,
 };
 use std::process::ExitCode;
 use std::time::Duration;

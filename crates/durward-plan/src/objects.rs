@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use durward_ir::value::{Object, Value};
 use smol_str::SmolStr;
 
-use crate::columns::{COLUMNS_MAX, Cell, Column, ColumnId, ColumnType, Columns, Nulls, Row, Scalar, Unlisted};
+use crate::columns::{
+    COLUMNS_MAX, Cell, Column, ColumnId, ColumnType, Columns, Nulls, Row, Scalar, Unlisted,
+};
 
 /// What the members of many objects hold.
 #[derive(Clone, Debug, Default)]

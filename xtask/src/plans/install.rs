@@ -63,7 +63,14 @@ pub(super) fn node_packages() -> Result<PathBuf, Missing> {
     }
     once(&folder, &scripts.join("package-lock.json"), || {
         let mut install = Command::new(npm);
-        install.args(["ci", "--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund", "--loglevel=error"]);
+        install.args([
+            "ci",
+            "--ignore-scripts",
+            "--legacy-peer-deps",
+            "--no-audit",
+            "--no-fund",
+            "--loglevel=error",
+        ]);
         process::run(install.current_dir(&folder))
     })?;
     Ok(folder)

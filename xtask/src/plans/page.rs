@@ -19,9 +19,8 @@ pub(super) fn run_alone() -> Result<ExitCode, String> {
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut script = Command::new(python);
     script.arg(metadata::root().join("crates/durward-testkit/plans/page.py"));
-    let measured = servers.postgres().and_then(|where_| {
-        run(script.arg(release::binary()?).arg(where_).arg(&folder))
-    });
+    let measured =
+        servers.postgres().and_then(|where_| run(script.arg(release::binary()?).arg(where_).arg(&folder)));
     // It was made here.
     let _ = fs::remove_dir_all(&folder);
     measured.map(|()| ExitCode::SUCCESS)

@@ -128,7 +128,9 @@ fn start_mariadb(folder: &Path) -> Result<Running, String> {
     run(init.args(user).stdout(Stdio::null()))?;
     let socket = folder.join("socket");
     let mut command = Command::new(server);
-    command.args(["--no-defaults", "--skip-networking", "--innodb-flush-log-at-trx-commit=0", &data]).args(user);
+    command
+        .args(["--no-defaults", "--skip-networking", "--innodb-flush-log-at-trx-commit=0", &data])
+        .args(user);
     command.arg(format!("--socket={}", socket.display())).stderr(Stdio::null());
     started(&mut command, socket.display().to_string(), || UnixStream::connect(&socket).is_ok())
 }

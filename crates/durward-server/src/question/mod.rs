@@ -12,6 +12,7 @@
 
 mod attributes;
 mod mapping;
+mod rows;
 mod sapl;
 mod verdict;
 mod xacml;

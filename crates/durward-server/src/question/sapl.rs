@@ -21,7 +21,7 @@ impl Asker {
         question: &Question,
         by: &SubjectBy,
     ) -> Result<Verdict, Wrong> {
-        let subscription = self.mapping.subscription(question, shown_subject(by));
+        let subscription = self.subscription(question, by);
         self.check_subject(asked, subscription.element(Element::Subject), by)?;
         let account = self.recorder.account(|| Caller {
             surface: asked.surface,
@@ -42,7 +42,16 @@ impl Asker {
         Ok(verdict)
     }
 
-    fn check_subject(&self, asked: &Asked<'_>, subject: &Value, by: &SubjectBy) -> Result<(), Wrong> {
+    pub(super) fn subscription(&self, question: &Question, by: &SubjectBy) -> Subscription {
+        self.mapping.subscription(question, shown_subject(by))
+    }
+
+    pub(super) fn check_subject(
+        &self,
+        asked: &Asked<'_>,
+        subject: &Value,
+        by: &SubjectBy,
+    ) -> Result<(), Wrong> {
         let checked = match by {
             SubjectBy::Verified => self.fence.check_verified(subject),
             SubjectBy::Caller | SubjectBy::Token(_) => self.fence.check(subject, asked.caller),

@@ -5,7 +5,9 @@
 //! make of the filters, `cargo xtask plans` looks at.
 
 use durward_pdp::ir::datatype::Decimal;
-use durward_pdp::plan::{Cell, Collation, Column, ColumnType, Columns, Nulls, Plan, Row, Scalar, Unlisted, about};
+use durward_pdp::plan::{
+    Cell, Collation, Column, ColumnType, Columns, Nulls, Plan, Row, Scalar, Unlisted, about,
+};
 use durward_pdp::sapl::{Outcome, Subscription};
 use durward_pdp::{Pdp, Value};
 
@@ -75,7 +77,8 @@ impl PlanCase {
     /// In words.
     pub fn check(&self) -> Result<(Plan, Columns, Vec<Row>), String> {
         let wrong = |message: String| format!("{}: {message}\n{}", self.name, self.policy);
-        let columns = Columns::new(self.columns.clone(), self.unlisted).map_err(|error| wrong(error.to_string()))?;
+        let columns =
+            Columns::new(self.columns.clone(), self.unlisted).map_err(|error| wrong(error.to_string()))?;
         let built = Pdp::builder().policy("p.sapl", self.policy.clone()).build();
         let pdp = built.map_err(|errors| wrong(format!("{errors:?}")))?;
         let ada = Value::object([("id", Value::text("ada"))]);
@@ -225,7 +228,13 @@ fn texts_and_patterns() -> Vec<PlanCase> {
             "case, spaces and accents count",
             permit("resource.owner == subject.id"),
             column("owner", ColumnType::Text).collation(Collation::Other),
-            [(text("ada"), true), (text("ADA"), false), (text("ada "), false), (text("adá"), false), (Cell::Null, false)],
+            [
+                (text("ada"), true),
+                (text("ADA"), false),
+                (text("ada "), false),
+                (text("adá"), false),
+                (Cell::Null, false),
+            ],
         ),
         PlanCase::new(
             "case and spaces count in a list, and where it is negated",
@@ -298,7 +307,12 @@ fn list(count: usize) -> String {
 fn lists() -> Vec<PlanCase> {
     let owner = || column("owner", ColumnType::Text);
     let of = |name, count| {
-        let rows = [(text("v0"), count > 0), (text("v9"), count > 9), (text("v10"), count > 10), (Cell::Null, false)];
+        let rows = [
+            (text("v0"), count > 0),
+            (text("v9"), count > 9),
+            (text("v10"), count > 10),
+            (Cell::Null, false),
+        ];
         PlanCase::new(name, permit(&format!("resource.owner in {}", list(count))), owner(), rows)
     };
     let without = |name, count| {
@@ -330,7 +344,12 @@ fn lists() -> Vec<PlanCase> {
             "none of several values",
             permit("!(\"red\" in resource.tags)"),
             tags().nulls(Nulls::Never),
-            [(texts(&["red"]), false), (texts(&["blue", "red"]), false), (texts(&["RED"]), true), (texts(&[]), true)],
+            [
+                (texts(&["red"]), false),
+                (texts(&["blue", "red"]), false),
+                (texts(&["RED"]), true),
+                (texts(&[]), true),
+            ],
         ),
     ]
 }

@@ -9,8 +9,8 @@ use std::fmt;
 use durward_pdp::ir::combine::{Duties, Verdict, Vote};
 use durward_pdp::ir::datatype::Decimal;
 use durward_pdp::ir::path::Element;
-use durward_pdp::plan::dialect::Dialect;
 use durward_pdp::ir::value::Object;
+use durward_pdp::plan::dialect::Dialect;
 use durward_pdp::plan::{
     Cell, Collation, Column, ColumnId, ColumnType, Columns, Kind, Nulls, ObjectShape, Plan, Row, Scalar,
     Unlisted, about,
@@ -168,14 +168,16 @@ impl PlanQuestion {
         let objects: Vec<Object> = (0..ROWS_EACH)
             .map(|_| {
                 let members = keys.iter().zip(self.columns.all()).zip(&plain);
-                let value = |random: &mut TestRandom, column: &Column, is_plain: bool| match random.below(20) {
+                let value = |random: &mut TestRandom, column: &Column, is_plain: bool| match random.below(20)
+                {
                     0 if !is_plain => Value::Null,
                     1 if !is_plain => Value::object([("v0", Value::number(1))]),
                     2 if !is_plain => scalar(random, ColumnType::Integer).value(),
                     3..6 => Value::Undefined,
                     _ => columns_value(random, column),
                 };
-                let members = members.map(|((key, column), is_plain)| (key, value(random, column, *is_plain)));
+                let members =
+                    members.map(|((key, column), is_plain)| (key, value(random, column, *is_plain)));
                 let members: Vec<_> = members.filter(|(_, value)| !value.is_undefined()).collect();
                 members.into_iter().map(|(key, value)| (key.as_str(), value)).collect()
             })
@@ -444,7 +446,7 @@ fn scalar(random: &mut TestRandom, kind: ColumnType) -> Scalar {
                 "1e20",
                 "1e2",
             ]))
-                .unwrap_or(Decimal::ZERO),
+            .unwrap_or(Decimal::ZERO),
         ),
         ColumnType::Double => Scalar::Double(random.of(&[
             -1.5,
@@ -491,4 +493,3 @@ fn text(random: &mut TestRandom) -> Value {
     let number = random.below(6);
     Value::text(format!("v{number}"))
 }
-

@@ -52,19 +52,24 @@ impl Asking<'_> {
         let question = self.known(question, &by).await?;
         let telling = self.surface.telling(question.context.as_deref());
         let is_true = |verdict: &Verdict| telling.is_true(verdict);
-        let asked = Asked {
+        let asked = self.asked(match recorded {
+            Logged::Each => AskedLogged::Each,
+            Logged::Permits => AskedLogged::If(&is_true),
+        });
+        self.surface.asker.decide(&asked, &question, &by).await
+    }
+
+    /// Who asks, and by which way.
+    pub(super) fn asked<'l>(&'l self, logged: AskedLogged<'l>) -> Asked<'l> {
+        Asked {
             caller: self.identity,
             client: Some(self.call.client),
             request_id: &self.call.id,
             surface: Way::Authzen,
             route: self.ask.as_str(),
             length: self.length,
-            logged: match recorded {
-                Logged::Each => AskedLogged::Each,
-                Logged::Permits => AskedLogged::If(&is_true),
-            },
-        };
-        self.surface.asker.decide(&asked, &question, &by).await
+            logged,
+        }
     }
 
     /// By what a subject is named: a token, or the word of a caller who must be one who may assert subjects.
@@ -88,7 +93,7 @@ impl Asking<'_> {
     }
 
     /// The question with the properties that are known of its subject and its resource.
-    async fn known(&self, question: Question, by: &SubjectBy) -> Result<Question, Wrong> {
+    pub(super) async fn known(&self, question: Question, by: &SubjectBy) -> Result<Question, Wrong> {
         if !self.surface.settings.has_entities() {
             return Ok(question);
         }

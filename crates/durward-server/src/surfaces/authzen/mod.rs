@@ -5,13 +5,14 @@
 //!      '--> raw: the same from the bytes, where only a decision is asked for and nobody records it
 //! ```
 //!
-//! A search decides every candidate as an evaluation would: what it finds is exactly what an evaluation permits. When filters over all
-//! entities of a type can be computed from policies (`plan`), `search::candidates` is where they narrow what is decided.
+//! A search finds exactly what an evaluation permits. Among many entities, a plan over what they hold (`narrow`) says of most of them ahead
+//! whether that is so; every other candidate is decided as an evaluation would decide it.
 
 mod answer;
 mod batch;
 mod decide;
 mod metadata;
+mod narrow;
 mod page;
 mod parts;
 mod raw;
