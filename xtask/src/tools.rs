@@ -104,7 +104,7 @@ pub(crate) const OATHTOOL: Tool = Tool {
     purpose: "the tests of codes that a second step asks for",
 };
 
-/// Databases that plans are tried in. Debian's server starts none by itself where only its programs are installed.
+/// Databases that plans are tried in, each started by itself with files of its own.
 pub(crate) const POSTGRES: Tool = Tool {
     names: &[
         "/usr/lib/postgresql/17/bin/postgres",
@@ -117,8 +117,6 @@ pub(crate) const POSTGRES: Tool = Tool {
 };
 pub(crate) const MARIADBD: Tool =
     Tool { names: &["mariadbd"], package: "mariadb-server-core", purpose: "plans in MariaDB" };
-pub(crate) const MARIADB_INSTALL: Tool =
-    Tool { names: &["mariadb-install-db"], package: "mariadb-server-core", purpose: "plans in MariaDB" };
 
 /// What takes the figures that runs of the lab push.
 pub(crate) const PROMETHEUS: Tool =
@@ -164,7 +162,7 @@ pub(crate) const CHROMIUM: Tool = Tool {
 };
 
 /// All of them that tests want.
-const ALL: [Tool; 28] = [
+const ALL: [Tool; 27] = [
     CPP_COMPILER,
     C_COMPILER,
     CMAKE,
@@ -186,7 +184,6 @@ const ALL: [Tool; 28] = [
     PROMETHEUS,
     POSTGRES,
     MARIADBD,
-    MARIADB_INSTALL,
     OPENSSL,
     DPKG_DEB,
     RPMBUILD,

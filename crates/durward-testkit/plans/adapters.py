@@ -81,12 +81,14 @@ class Connected:
 
 
 def functions(connection, _):
-    """What the operators on columns of many call in SQLite."""
+    """What a connection of SQLite needs: functions that the operators on columns of many call."""
     import json
 
     def holds(value, array):
         return None if array is None else any(type(one) is type(value) and one == value for one in json.loads(array))
 
+    # What is inserted stays, whatever a session does.
+    connection.isolation_level = None
     connection.create_function("holds", 2, holds, deterministic=True)
     connection.create_function(
         "size_of", 1, lambda array: None if array is None else len(json.loads(array)), deterministic=True

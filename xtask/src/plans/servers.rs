@@ -1,7 +1,7 @@
 //! Servers of databases, with files of their own, which go with them: PostgreSQL and MariaDB, reached by sockets alone.
 
 use crate::process::{self, run};
-use crate::tools::{MARIADB_INSTALL, MARIADBD, POSTGRES};
+use crate::tools::{MARIADBD, POSTGRES};
 use std::fs;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -117,22 +117,18 @@ fn start_postgres(folder: &Path) -> Result<Running, String> {
     started(command.current_dir(&folder), where_, is_ready)
 }
 
+/// Without tables of privileges there is nobody to be refused, and nothing to install before.
 fn start_mariadb(folder: &Path) -> Result<Running, String> {
-    let (server, install) = (MARIADBD.get()?, MARIADB_INSTALL.get()?);
+    let server = MARIADBD.get()?;
     let folder = folder.join("mariadb");
     fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let user = is_root().then_some("--user=root");
-    let data = format!("--datadir={}", folder.display());
-    let mut init = Command::new(install);
-    init.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db", &data]);
-    run(init.args(user).stdout(Stdio::null()))?;
     let socket = folder.join("socket");
     let mut command = Command::new(server);
-    command
-        .args(["--no-defaults", "--skip-networking", "--innodb-flush-log-at-trx-commit=0", &data])
-        .args(user);
-    command.arg(format!("--socket={}", socket.display())).stderr(Stdio::null());
-    started(&mut command, socket.display().to_string(), || UnixStream::connect(&socket).is_ok())
+    command.args(["--no-defaults", "--skip-networking", "--skip-grant-tables"]);
+    command.arg("--innodb-flush-log-at-trx-commit=0").args(is_root().then_some("--user=root"));
+    command.arg(format!("--datadir={}", folder.display())).arg(format!("--socket={}", socket.display()));
+    let is_ready = || UnixStream::connect(&socket).is_ok();
+    started(command.stderr(Stdio::null()), socket.display().to_string(), is_ready)
 }
 
 /// Starts a server, and waits until it answers.
