@@ -21,10 +21,10 @@ impl Libraries {
     /// A Python with drivers of databases and libraries of decision points.
     pub(super) fn python(&self) -> Result<&Path, Missing> {
         if let Some(python) = self.python.get() {
-            return Ok(python);
+            return Ok(python.as_path());
         }
         let python = python()?;
-        Ok(self.python.get_or_init(|| python))
+        Ok(self.python.get_or_init(|| python).as_path())
     }
 
     /// Node, and the folder in which scripts stand beside their packages.
@@ -35,7 +35,7 @@ impl Libraries {
             let _ = self.node.set(node);
         }
         let (node, folder) = self.node.get().ok_or_else(|| Missing::Broken("no packages".to_owned()))?;
-        Ok((node, folder))
+        Ok((node.as_path(), folder.as_path()))
     }
 }
 

@@ -154,8 +154,8 @@ impl Stage {
     fn reached(&self, command: &mut Command, database: &str) -> Result<(), Missing> {
         command.arg(database);
         match database {
-            "postgres" => command.arg(self.servers()?.postgres()?),
-            "mariadb" => command.arg(self.servers()?.mariadb()?),
+            "postgres" => command.arg(self.servers()?.postgres().map_err(Missing::Tool)?),
+            "mariadb" => command.arg(self.servers()?.mariadb().map_err(Missing::Tool)?),
             _ => command,
         };
         Ok(())

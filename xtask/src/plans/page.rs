@@ -20,7 +20,7 @@ pub(super) fn run_alone() -> Result<ExitCode, String> {
     let mut script = Command::new(python);
     script.arg(metadata::root().join("crates/durward-testkit/plans/page.py"));
     let measured =
-        servers.postgres().and_then(|where_| run(script.arg(release::binary()?).arg(where_).arg(&folder)));
+        servers.postgres().and_then(|address| run(script.arg(release::binary()?).arg(address).arg(&folder)));
     // It was made here.
     let _ = fs::remove_dir_all(&folder);
     measured.map(|()| ExitCode::SUCCESS)

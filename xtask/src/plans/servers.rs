@@ -25,7 +25,7 @@ pub(super) struct Servers {
 /// A server that is ended when it is no longer needed.
 struct Running {
     child: Child,
-    where_: String,
+    address: String,
 }
 
 impl Drop for Running {
@@ -57,12 +57,12 @@ impl Servers {
 
     /// The connection string of PostgreSQL.
     pub(super) fn postgres(&self) -> Result<&str, String> {
-        self.postgres.as_ref().map(|running| running.where_.as_str()).map_err(Clone::clone)
+        self.postgres.as_ref().map(|running| running.address.as_str()).map_err(Clone::clone)
     }
 
     /// The socket of MariaDB.
     pub(super) fn mariadb(&self) -> Result<&str, String> {
-        self.mariadb.as_ref().map(|running| running.where_.as_str()).map_err(Clone::clone)
+        self.mariadb.as_ref().map(|running| running.address.as_str()).map_err(Clone::clone)
     }
 }
 
@@ -107,14 +107,14 @@ fn start_postgres(folder: &Path) -> Result<Running, String> {
     }
     // Memory for a table of a million rows, as a small server has it.
     command.args(["-c", "shared_buffers=512MB", "-c", "max_wal_size=4GB", "-c", "log_min_messages=panic"]);
-    let where_ = format!("host={} user=postgres dbname=postgres", folder.display());
+    let address = format!("host={} user=postgres dbname=postgres", folder.display());
     let ready = server.with_file_name("pg_isready");
     let is_ready = || {
         let mut ask = Command::new(&ready);
         ask.arg("-q").arg("-h").arg(&folder).stdout(Stdio::null()).stderr(Stdio::null());
         ask.status().is_ok_and(|status| status.success())
     };
-    started(command.current_dir(&folder), where_, is_ready)
+    started(command.current_dir(&folder), address, is_ready)
 }
 
 /// Without tables of privileges there is nobody to be refused, and nothing to install before.
@@ -132,11 +132,11 @@ fn start_mariadb(folder: &Path) -> Result<Running, String> {
 }
 
 /// Starts a server, and waits until it answers.
-fn started(command: &mut Command, where_: String, is_ready: impl Fn() -> bool) -> Result<Running, String> {
+fn started(command: &mut Command, address: String, is_ready: impl Fn() -> bool) -> Result<Running, String> {
     println!("$ {}", process::shown(command));
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
     let child = child.map_err(|error| format!("cannot start `{}`: {error}", process::shown(command)))?;
-    let mut running = Running { child, where_ };
+    let mut running = Running { child, address };
     let begun = Instant::now();
     while !is_ready() {
         if let Ok(Some(status)) = running.child.try_wait() {

@@ -10,7 +10,6 @@ use durward_pdp::ir::combine::{Duties, Verdict, Vote};
 use durward_pdp::ir::datatype::Decimal;
 use durward_pdp::ir::path::Element;
 use durward_pdp::ir::value::Object;
-use durward_pdp::plan::dialect::Dialect;
 use durward_pdp::plan::{
     Cell, Collation, Column, ColumnId, ColumnType, Columns, Kind, Nulls, ObjectShape, Plan, Row, Scalar,
     Unlisted, about,
