@@ -21,6 +21,7 @@
 
 mod columns;
 pub mod dialect;
+mod factor;
 mod filter;
 mod formula;
 mod interval;

@@ -77,7 +77,7 @@ def fill(database):
         "sealed boolean NOT NULL, content text NOT NULL)"
     )
     database.execute(
-        f"INSERT INTO records SELECT number, 'ward-' || (number * 7919 % {WARDS}), number % 7, number % 10 = 0, "
+        f"INSERT INTO records SELECT number, 'ward-' || (number::bigint * 7919 % {WARDS}), number % 7, number % 10 = 0, "
         f"repeat('x', 100) FROM generate_series(1, {ROWS}) AS number"
     )
     database.execute("CREATE INDEX ON records (ward, level)")
