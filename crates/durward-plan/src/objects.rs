@@ -122,7 +122,7 @@ impl ObjectShape {
     ) -> Option<Columns> {
         let (mut columns, mut unlisted) = (first, unlisted);
         for (name, member) in &self.members {
-            if is_left_out(name) {
+            if is_left_out(name.as_str()) {
                 continue;
             }
             match self.column(name, *member).filter(|_| columns.len() < COLUMNS_MAX) {

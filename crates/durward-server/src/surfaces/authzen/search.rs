@@ -175,7 +175,7 @@ impl Search<'_, '_> {
         // Whatever is put in its place meanwhile, this search goes on among these.
         let table = self.asking.surface.entities.table(&self.asking.identity.tenant);
         let mut narrowed =
-            Narrowed::of(self.asking, &self.open, self.context.as_ref(), (&table, kind), after).await?;
+            Narrowed::of(self.asking, &self.open, self.context.as_ref(), (&*table, kind), after).await?;
         let mut passed_over: Option<&SmolStr> = None;
         for (id, properties) in table.entities.after(kind, after) {
             let comparisons = narrowed.as_ref().map(Narrowed::comparisons);

@@ -104,7 +104,9 @@ fn permitted(server: &TestServer, part: &str, asked: &Value) -> Vec<String> {
     let of = |number: usize| {
         let mut whole = asked[part].clone();
         whole["id"] = json!(format!("e{number:03}"));
-        json!({ part: whole })
+        let mut evaluation = json!({});
+        evaluation[part] = whole;
+        evaluation
     };
     let mut body = asked.clone();
     body.as_object_mut().unwrap().remove(part);
