@@ -4,8 +4,8 @@ use crate::lane::{self, LaneStep};
 use crate::report::{Outcome, Report};
 use crate::tools::{GO, MOSQUITTO, MOSQUITTO_PUB, NGINX, NODE, OATHTOOL, OPENSSL, PROMETHEUS, SLAPD};
 use crate::{
-    beside, built, check, clients, demo, dist, fuzz, instructions, lean, opcua, peers, programs, readme,
-    recorded, release, room,
+    beside, built, check, clients, demo, dist, fuzz, instructions, lean, opcua, peers, plans, programs,
+    readme, recorded, release, room,
 };
 use std::process::ExitCode;
 use std::time::Duration;
@@ -31,6 +31,7 @@ pub(crate) fn run_alone() -> ExitCode {
     report.step("packages", dist::check);
     clients::steps(&mut report, "");
     opcua::steps(&mut report, &[]);
+    plans::steps(&mut report);
     peers::steps(&mut report);
     match lane {
         Ok(lane) => lane.join(&mut report),

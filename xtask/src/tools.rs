@@ -104,6 +104,20 @@ pub(crate) const OATHTOOL: Tool = Tool {
     purpose: "the tests of codes that a second step asks for",
 };
 
+/// Databases that plans are tried in, each started by itself with files of its own.
+pub(crate) const POSTGRES: Tool = Tool {
+    names: &[
+        "/usr/lib/postgresql/17/bin/postgres",
+        "/usr/lib/postgresql/16/bin/postgres",
+        "/usr/lib/postgresql/15/bin/postgres",
+        "/usr/lib/postgresql/14/bin/postgres",
+    ],
+    package: "postgresql",
+    purpose: "plans in PostgreSQL",
+};
+pub(crate) const MARIADBD: Tool =
+    Tool { names: &["mariadbd"], package: "mariadb-server-core", purpose: "plans in MariaDB" };
+
 /// What takes the figures that runs of the lab push.
 pub(crate) const PROMETHEUS: Tool =
     Tool { names: &["prometheus"], package: "prometheus", purpose: "the tests of Prometheus remote write" };
@@ -148,7 +162,7 @@ pub(crate) const CHROMIUM: Tool = Tool {
 };
 
 /// All of them that tests want.
-const ALL: [Tool; 25] = [
+const ALL: [Tool; 27] = [
     CPP_COMPILER,
     C_COMPILER,
     CMAKE,
@@ -168,6 +182,8 @@ const ALL: [Tool; 25] = [
     APACHE_OPENIDC,
     OATHTOOL,
     PROMETHEUS,
+    POSTGRES,
+    MARIADBD,
     OPENSSL,
     DPKG_DEB,
     RPMBUILD,

@@ -5,7 +5,7 @@
 //! is told to stop, then finishes what is under way. The clock and the runtime are the caller's; further workers,
 //! each a thread with a runtime of its own, are started as [`ServerSettings::workers`] says.
 //!
-//! Folders, from below: `base`, `access`, `decider`, `decision_log`, `policies`, `surfaces` (one for each protocol, none knows another),
+//! Folders, from below: `base`, `access`, `decider`, `decision_log`, `policies`, `question`, `surfaces` (one for each protocol, none knows another),
 //! `serve`, which alone knows all of it. `ARCHITECTURE.md` has the table, and a test holds the sources to it.
 //!
 //! What is not here: no decision is made (that is `durward-pdp`), no flag or environment variable is read (that is
@@ -17,6 +17,7 @@ pub mod decider;
 mod decision_log;
 mod entities;
 mod policies;
+mod question;
 mod serve;
 mod surfaces;
 

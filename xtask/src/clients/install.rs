@@ -50,13 +50,21 @@ pub(crate) fn once(
 /// # Errors
 /// There is no Python, or pip does not find a package.
 pub(crate) fn python_environment(folder: &Path, requirements: &Path) -> Result<PathBuf, Missing> {
+    python_packages(folder, requirements, &[])
+}
+
+/// The same; pip is told more.
+///
+/// # Errors
+/// As [`python_environment`].
+pub(crate) fn python_packages(folder: &Path, requirements: &Path, more: &[&str]) -> Result<PathBuf, Missing> {
     let python = tool(PYTHON)?;
     let own = folder.join("bin/python");
     once(folder, requirements, || {
         run(Command::new(python).args(["-m", "venv", "--clear"]).arg(folder))?;
         let mut pip = Command::new(&own);
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]);
-        run(pip.arg("--requirement").arg(requirements))
+        run(pip.args(more).arg("--requirement").arg(requirements))
     })?;
     Ok(own)
 }
@@ -87,17 +95,10 @@ pub(super) fn pyjwt() -> Result<Command, Missing> {
 
 /// A script with all packages, in a virtual environment.
 fn python_script(name: &str) -> Result<Command, Missing> {
-    let python = tool(PYTHON)?;
-    let (folder, scripts) = (folder("python")?, scripts("python"));
-    let own = folder.join("bin/python");
-    let requirements = scripts.join("requirements.txt");
-    once(&folder, &requirements, || {
-        run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&folder))?;
-        let mut pip = Command::new(&own);
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]);
-        // The package asks for a newer Python than it uses: all of it runs on 3.11.
-        run(pip.args(["--ignore-requires-python", "--requirement"]).arg(&requirements))
-    })?;
+    let scripts = scripts("python");
+    // The package asks for a newer Python than it uses: all of it runs on 3.11.
+    let more = ["--ignore-requires-python"];
+    let own = python_packages(&folder("python")?, &scripts.join("requirements.txt"), &more)?;
     let mut command = Command::new(own);
     command.args(["-W", "ignore"]).arg(scripts.join(name));
     Ok(command)

@@ -25,6 +25,7 @@ use crate::decider::DeciderSlot;
 use crate::decision_log::{DecisionLog, Recorder};
 use crate::entities::EntityStore;
 use crate::policies::InForce;
+use crate::question::{self, Asker};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::login_page::LoginPages;
 use crate::surfaces::{authzen, health, oauth, oidc, openam, rsocket, sapl, scim, v1, xacml};
@@ -85,19 +86,26 @@ impl Parts {
         let pages = login_pages(&settings)?;
         let oidc = oidc::Surface::new(&settings, issued.as_ref(), &bodies, pages.clone(), &metrics, &clock)?;
         let entities = Arc::new(EntityStore::open(&settings)?);
+        let asker = Arc::new(Asker::new(
+            &settings.authzen,
+            &question::Parts {
+                decider: &decider,
+                policies: &policies,
+                sources: sources.as_ref(),
+                subjects: subjects.as_ref(),
+                fence: &fence,
+                recorder: &recorder,
+                metrics: &metrics,
+            },
+        ));
         let authzen = authzen::Surface::new(
             &settings,
             &authzen::Parts {
                 authenticator: &authenticator,
-                fence: &fence,
-                subjects: subjects.as_ref(),
-                decider: &decider,
-                policies: &policies,
-                sources: sources.as_ref(),
+                asker: &asker,
                 entities: &entities,
                 service: service.as_ref(),
                 issued: issued.as_ref(),
-                recorder: &recorder,
                 bodies: &bodies,
                 metrics: &metrics,
                 clock: &clock,

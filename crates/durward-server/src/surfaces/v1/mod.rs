@@ -8,6 +8,7 @@ mod admin;
 mod login;
 mod object;
 mod openapi;
+mod openapi_plan;
 mod own;
 mod passkeys;
 mod password_change;
