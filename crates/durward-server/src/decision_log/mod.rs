@@ -50,6 +50,14 @@ pub(crate) enum Surface {
     Openam,
     /// `/access/v1`.
     Authzen,
+    /// `/doors/nginx`.
+    Nginx,
+    /// `/doors/caddy`.
+    Caddy,
+    /// `/doors/traefik`.
+    Traefik,
+    /// `/doors/haproxy`.
+    Haproxy,
 }
 
 impl Surface {
@@ -61,6 +69,10 @@ impl Surface {
             Surface::Rsocket => "rsocket",
             Surface::Openam => "openam",
             Surface::Authzen => "authzen",
+            Surface::Nginx => "nginx",
+            Surface::Caddy => "caddy",
+            Surface::Traefik => "traefik",
+            Surface::Haproxy => "haproxy",
         }
     }
 }

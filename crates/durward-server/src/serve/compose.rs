@@ -28,7 +28,7 @@ use crate::policies::InForce;
 use crate::question::{self, Asker};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::login_page::LoginPages;
-use crate::surfaces::{authzen, health, oauth, oidc, openam, rsocket, sapl, scim, v1, xacml};
+use crate::surfaces::{authzen, doors, health, oauth, oidc, openam, rsocket, sapl, scim, v1, xacml};
 use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
 
 /// A server's parts. Only what starts and ends a server holds them all.
@@ -155,6 +155,15 @@ impl Parts {
                 },
             ),
             authzen,
+            doors: doors::Surface::new(
+                &settings,
+                &doors::Parts {
+                    asker: &asker,
+                    authenticator: &authenticator,
+                    subjects: subjects.as_ref(),
+                    metrics: &metrics,
+                },
+            ),
             v1: v1::Surface::new(&settings.identity, service.as_ref(), &bodies),
             openam: openam::Surface::new(
                 &settings,

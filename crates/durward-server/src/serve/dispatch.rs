@@ -41,7 +41,13 @@ pub(super) async fn answer(
     // Until it is answered, also if its connection breaks.
     let _in_flight = http.metrics.request();
     let client = forwarded::client(&http.settings.server, peer.address, request.headers());
-    let call = Call { client, id: request_id(http, request.headers()), surfaces: peer.surfaces };
+    let call = Call {
+        client,
+        peer: peer.address,
+        has_certificate: peer.has_certificate,
+        id: request_id(http, request.headers()),
+        surfaces: peer.surfaces,
+    };
     let (name, mut answer) = match routes::find(request.uri().path(), &http.settings) {
         _ if !names_one_host(&request) => {
             let detail = "a request needs one `Host`, and no more";
@@ -168,6 +174,7 @@ async fn dispatch(
         Endpoint::Sapl(ask) => return http.sapl.answer(call, ask, request).await,
         Endpoint::Pdp(dialect) => http.xacml.answer(call, dialect, request).await,
         Endpoint::Authzen(ask) => http.authzen.answer(call, ask, request).await,
+        Endpoint::Door(door) => http.doors.answer(call, door, request).await,
         Endpoint::Wso2Home => dialect::wso2_home(request.headers()),
         Endpoint::Home => http.health.home(request.headers()),
         Endpoint::Identity(act) => http.v1.answer(call, act, request).await,
@@ -251,6 +258,7 @@ fn refuse_method(http: &Http, route: &routes::Route, request: &hyper::Request<In
         Endpoint::Home
         | Endpoint::Pdp(_)
         | Endpoint::Authzen(_)
+        | Endpoint::Door(_)
         | Endpoint::Wso2Home
         | Endpoint::Live
         | Endpoint::Ready

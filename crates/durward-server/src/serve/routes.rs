@@ -1,6 +1,7 @@
 //! Every route there is: the list the router walks, and the one `docs/routes.md` is compared with.
 
 mod decisions;
+mod doors;
 mod identity;
 mod provisioning;
 mod tokens;
@@ -8,6 +9,7 @@ mod who;
 
 use crate::base::settings::{ListenSurface, Settings};
 use crate::surfaces::authzen;
+use crate::surfaces::doors::Door;
 use crate::surfaces::oauth;
 use crate::surfaces::oidc;
 use crate::surfaces::sapl::Ask;
@@ -40,6 +42,7 @@ pub(crate) enum Endpoint {
     Metrics,
     Sapl(Ask),
     Authzen(authzen::Ask),
+    Door(Door),
     Identity(Act),
     Oauth(oauth::Ask),
     Oidc(oidc::Ask),
@@ -54,7 +57,8 @@ impl Endpoint {
             | Endpoint::Pdp(_)
             | Endpoint::Wso2Home
             | Endpoint::Sapl(_)
-            | Endpoint::Authzen(_) => ListenSurface::Decisions,
+            | Endpoint::Authzen(_)
+            | Endpoint::Door(_) => ListenSurface::Decisions,
             Endpoint::Live | Endpoint::Ready => ListenSurface::Health,
             Endpoint::Metrics => ListenSurface::Metrics,
             Endpoint::Identity(
@@ -82,6 +86,7 @@ const KINDS: &[&[Route]] = &[
     decisions::FIRST,
     decisions::SAPL,
     decisions::AUTHZEN,
+    doors::DOORS,
     identity::IDENTITY,
     tokens::OAUTH,
     decisions::XACML,
@@ -172,6 +177,7 @@ pub(crate) fn opened_by(path: &str, settings: &Settings) -> Option<&'static str>
         Endpoint::Sapl(Ask::Plan) => Some("`plan.columns`, together with `sapl.http` and `[auth]`,"),
         Endpoint::Sapl(_) => Some("`sapl.http`, together with `[auth]`,"),
         Endpoint::Authzen(_) => Some("`authzen.on`, together with `[auth]`,"),
+        Endpoint::Door(_) => Some("`doors.on`"),
         Endpoint::Identity(_) => Some("`identity.users` or `[[identity.ldap]]`"),
         Endpoint::Oauth(_) => Some("`oauth.issuer`"),
         Endpoint::Oidc(oidc::Ask::UpstreamCallback | oidc::Ask::UpstreamLogout) => {
@@ -224,6 +230,7 @@ impl Route {
             Endpoint::Sapl(Ask::Plan) => settings.answers_sapl() && !settings.plan.columns.is_empty(),
             Endpoint::Sapl(_) => settings.answers_sapl(),
             Endpoint::Authzen(_) => settings.answers_authzen(),
+            Endpoint::Door(_) => settings.doors.on,
             Endpoint::Identity(_) => settings.identity.is_on(),
             Endpoint::Oauth(_) => settings.oauth.is_on(),
             Endpoint::Oidc(oidc::Ask::UpstreamCallback | oidc::Ask::UpstreamLogout) => {

@@ -33,6 +33,7 @@ const WITHOUT_DEFAULT: &[&str] = &[
     "authzen.xacml.names",
     "authzen.xacml.types",
     "authzen.users_type",
+    "doors.login",
     "identity.users",
     "identity.data",
     "identity.cluster_key_path",

@@ -6,6 +6,8 @@
 mod auth;
 mod authzen;
 mod bundles;
+pub(crate) mod doors;
+mod doors_path;
 mod dpop;
 mod environment;
 mod identity;
@@ -44,6 +46,8 @@ pub use authzen::{
     AuthzenSettings, AuthzenXacmlSettings, NoTemplate, StoredProperties, Template,
 };
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
+pub use doors::{DoorAllow, DoorIdentity, DoorRouteSettings, DoorsSettings, NoDoorIdentity};
+pub use doors_path::{NoPathTemplate, PathTemplate};
 pub use dpop::{BoundSubjects, ClientDpop};
 pub use durward_sources::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
@@ -103,6 +107,8 @@ pub struct Settings {
     pub sapl: SaplSettings,
     /// Decisions for clients of AuthZEN.
     pub authzen: AuthzenSettings,
+    /// Decisions for gateways.
+    pub doors: DoorsSettings,
     /// SAPL's decisions over RSocket.
     pub rsocket: RsocketSettings,
     /// Plans over HTTP.
@@ -144,6 +150,7 @@ impl Settings {
         self.rsocket.check()?;
         self.plan.check()?;
         self.authzen.check(&self.identity)?;
+        self.doors.check()?;
         self.auth.check()?;
         self.identity.check(&self.oauth)?;
         self.identity.scim.check(&self.identity, &self.auth)?;
@@ -277,6 +284,7 @@ impl Settings {
             weak.extend(self.remote_bundles.weaknesses());
         }
         weak.extend(self.oauth.weaknesses());
+        weak.extend(self.doors.weaknesses());
         if self.openam.on {
             weak.extend(self.openam.weaknesses());
         }
