@@ -45,7 +45,8 @@ pub(super) struct Pulse {
 
 impl Pulse {
     pub(super) fn is_serving(&self) -> bool {
-        let lacks = |service: &Service| service.outlook().lack.is_some() || service.clocks().fault().is_some();
+        let lacks =
+            |service: &Service| service.outlook().lack.is_some() || service.clocks().fault().is_some();
         !*self.stop.borrow() && self.has_policies() && !self.service.as_ref().is_some_and(lacks)
     }
 

@@ -192,6 +192,9 @@ mod tests {
         assert_eq!(all(Said::One(Bytes::from_static(b"m"))), (b"m".to_vec(), Some("0".to_owned())));
         assert_eq!(all(Said::Many(Box::new(Two(0)))), (b"mm".to_vec(), Some("14".to_owned())));
         let failed = failure(Code::Unimplemented, "n\u{f6}");
-        assert_eq!((&failed.headers()["grpc-status"], &failed.headers()["grpc-message"]), (&HeaderValue::from_static("12"), &HeaderValue::from_static("n%C3%B6")));
+        assert_eq!(
+            (&failed.headers()["grpc-status"], &failed.headers()["grpc-message"]),
+            (&HeaderValue::from_static("12"), &HeaderValue::from_static("n%C3%B6"))
+        );
     }
 }

@@ -8,13 +8,18 @@ use super::super::{Door, DoorRequest, Named, Reason, Surface};
 use crate::surfaces::http::{Answer, Call, text_of};
 
 /// What stands before the client's target (`path_prefix`).
-const PREFIX: &str = "/doors/envoy";
+pub(crate) const ENVOY_HTTP: &str = "/doors/envoy";
 
 impl Surface {
     /// Answers Envoy over HTTP.
-    pub(in super::super) async fn check_http(&self, call: &Call, request: hyper::Request<Incoming>) -> Answer {
+    pub(in super::super) async fn check_http(
+        &self,
+        call: &Call,
+        request: hyper::Request<Incoming>,
+    ) -> Answer {
         let headers = request.headers();
-        let target = request.uri().path_and_query().and_then(|target| target.as_str().strip_prefix(PREFIX));
+        let target =
+            request.uri().path_and_query().and_then(|target| target.as_str().strip_prefix(ENVOY_HTTP));
         let fields = (
             target,
             only(headers, header::HOST.as_str()),

@@ -5,6 +5,8 @@
 
 mod http;
 
+pub(crate) use http::ENVOY_HTTP;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -12,8 +14,8 @@ use bytes::BytesMut;
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::{Object, ObjectBuilder};
 use durward_wire::ext_authz::{
-    Allowed as Granted, CheckRequest, CheckResponse, Denied as Refused, HeaderChange, How, HttpRequest, Limits,
-    read_request, write_response,
+    Allowed as Granted, CheckRequest, CheckResponse, Denied as Refused, HeaderChange, How, HttpRequest,
+    Limits, read_request, write_response,
 };
 use durward_wire::grpc::read_one;
 use hyper::body::Incoming;
@@ -22,7 +24,7 @@ use hyper::{Response, StatusCode};
 
 use super::http::{PROXY_CREDENTIALS, refusal_text};
 use super::{Allowed, Denied, Door, DoorAnswer, DoorRequest, Named, OVERRIDES, Reason, Surface};
-use crate::base::settings::DoorExtension;
+use crate::base::settings::{DoorExtension, is_tenant};
 use crate::surfaces::http::events::Body;
 use crate::surfaces::http::{Call, grpc, text_of};
 
@@ -66,7 +68,9 @@ impl Surface {
     }
 
     async fn checked(&self, call: &Call, own: &HeaderMap, message: &[u8]) -> DoorAnswer {
-        let asked = read_request(message, &LIMITS).ok().and_then(|check| Asked::read(check, &self.settings.extensions));
+        let asked = read_request(message, &LIMITS)
+            .ok()
+            .and_then(|check| Asked::read(check, &self.settings.extensions));
         let Some(asked) = asked else {
             let answer = Reason::Fields.into();
             self.tell(Door::Envoy, call, &answer);
@@ -149,7 +153,7 @@ fn named<'b>(check: &CheckRequest<'b>, may_name: &[DoorExtension]) -> Option<Nam
     for &(name, value) in &check.extensions {
         let Some(name) = name.strip_prefix(PREFIX) else { continue };
         let extension = may_name.iter().find(|extension| extension.as_str() == name)?;
-        if value.is_empty() {
+        if value.is_empty() || (*extension == DoorExtension::Tenant && !is_tenant(value)) {
             return None;
         }
         match extension {
@@ -174,7 +178,8 @@ fn write(answer: &DoorAnswer, out: &mut BytesMut) {
             None => write(&Reason::Identity.into(), out),
         },
         DoorAnswer::Deny(denied) => {
-            let text = denied.body.as_ref().and_then(|body| Some((body.content_type.to_str().ok()?, &*body.text)));
+            let text =
+                denied.body.as_ref().and_then(|body| Some((body.content_type.to_str().ok()?, &*body.text)));
             let (content_type, text) = text.unwrap_or((PLAIN, refusal_text(denied.status)));
             refuse(denied.status, &[("content-type", content_type)], denied.reason.as_str(), text, out);
         }
@@ -262,20 +267,39 @@ mod tests {
         let body = DeniedBody { content_type: HeaderValue::from_static("text/html"), text: "<p>".into() };
         let denied = Denied { reason: Reason::Policy, status: StatusCode::NOT_FOUND, body: Some(body) };
         for (answer, expected, field) in [
-            (DoorAnswer::from(Reason::Target), (7, 403, "this is not allowed\n"), ("x-durward-reason", "target")),
+            (
+                DoorAnswer::from(Reason::Target),
+                (7, 403, "this is not allowed\n"),
+                ("x-durward-reason", "target"),
+            ),
             (DoorAnswer::Deny(denied), (7, 404, "<p>"), ("content-type", "text/html")),
             (DoorAnswer::Redirect(location()), (7, 302, ""), ("location", "https://id.example/")),
-            (DoorAnswer::Unauthenticated { login: None }, (16, 401, "log in first\n"), ("www-authenticate", "Bearer")),
-            (DoorAnswer::Unauthenticated { login: Some(location()) }, (7, 302, ""), ("location", "https://id.example/")),
+            (
+                DoorAnswer::Unauthenticated { login: None },
+                (16, 401, "log in first\n"),
+                ("www-authenticate", "Bearer"),
+            ),
+            (
+                DoorAnswer::Unauthenticated { login: Some(location()) },
+                (7, 302, ""),
+                ("location", "https://id.example/"),
+            ),
             (DoorAnswer::Unavailable, (7, 503, "try again\n"), ("x-durward-reason", "unavailable")),
-            (allowed(&[("x-user", b"\xff")]), (7, 403, "this is not allowed\n"), ("x-durward-reason", "identity")),
+            (
+                allowed(&[("x-user", b"\xff")]),
+                (7, 403, "this is not allowed\n"),
+                ("x-durward-reason", "identity"),
+            ),
         ] {
             let mut out = BytesMut::new();
             write(&answer, &mut out);
             let read = read_response(&out).unwrap();
             let ReadHttp::Denied { status, headers, body } = read.http else { panic!("{answer:?}") };
             assert_eq!((read.code, status, body), expected, "{answer:?}");
-            assert!(headers.iter().any(|header| (header.name, header.value) == field), "{answer:?}: {headers:?}");
+            assert!(
+                headers.iter().any(|header| (header.name, header.value) == field),
+                "{answer:?}: {headers:?}"
+            );
             assert!(read.metadata.iter().any(|(name, _)| *name == "reason"));
         }
     }
