@@ -56,7 +56,8 @@ fn methods_that_are_not_in_the_table_are_refused_with_those_that_are() {
             let reply = server.send(method, &path, &[], b"");
             let is_allowed = route.methods.contains(&method);
             assert_eq!(reply.status != 405, is_allowed, "{method} {}: {}", route.path, reply.status);
-            if !is_allowed || method == "OPTIONS" {
+            let is_asked = method == "OPTIONS" && !route.path.starts_with("/doors/envoy/");
+            if !is_allowed || is_asked {
                 assert_eq!(reply.header("allow"), route.methods.join(", "));
             }
         }
