@@ -51,15 +51,19 @@ pub struct Peer<'b> {
 pub struct HttpRequest<'b> {
     /// The proxy's name for it.
     pub id: &'b str,
+    /// As the client wrote it.
     pub method: &'b str,
     /// Fields that came several times may stand here several times, or once and joined by commas. Names are lower-case.
     pub headers: Vec<Header<'b>>,
     /// With the query.
     pub path: &'b str,
+    /// With its port, if it was written with one.
     pub host: &'b str,
+    /// `http` or `https`.
     pub scheme: &'b str,
     /// -1 where it is not known.
     pub size: i64,
+    /// Such as `HTTP/1.1`.
     pub protocol: &'b str,
     /// What the proxy holds of it: perhaps its start only, perhaps nothing.
     pub body: &'b [u8],
@@ -68,7 +72,9 @@ pub struct HttpRequest<'b> {
 /// A header field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header<'b> {
+    /// Of HTTP/2's own, with a colon before it.
     pub name: &'b str,
+    /// As bytes, since it need not be text.
     pub value: &'b [u8],
 }
 

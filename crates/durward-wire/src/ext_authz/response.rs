@@ -31,6 +31,7 @@ pub struct Allowed<'r> {
 pub struct Denied<'r> {
     /// As [`sendable_status`] has it, whatever is said here.
     pub status: u16,
+    /// Fields of the response.
     pub headers: &'r [HeaderChange<'r>],
     /// `text/plain` unless a header says otherwise.
     pub body: &'r str,
@@ -41,14 +42,18 @@ pub struct Denied<'r> {
 /// A header field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeaderChange<'r> {
+    /// Its name, in small letters.
     pub name: &'r str,
+    /// Its value, which may be empty.
     pub value: &'r str,
+    /// What becomes of others of its name.
     pub how: How,
 }
 
 /// What becomes of fields of the same name that are there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
+    /// They are gone.
     Overwrite,
     /// Both are there. Of requests Envoy does so only for the deprecated `append`, whatever `append_action` says.
     Append,
@@ -170,9 +175,26 @@ pub struct ReadResponse<'b> {
 /// What goes with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadHttp<'b> {
+    /// Nothing.
     None,
-    Allowed { headers: Vec<HeaderChange<'b>>, removed: Vec<&'b str>, response_headers: Vec<HeaderChange<'b>> },
-    Denied { status: u64, headers: Vec<HeaderChange<'b>>, body: &'b str },
+    /// An `ok_response`.
+    Allowed {
+        /// Fields of the request.
+        headers: Vec<HeaderChange<'b>>,
+        /// Fields that are taken out of the request.
+        removed: Vec<&'b str>,
+        /// Fields of the response, later.
+        response_headers: Vec<HeaderChange<'b>>,
+    },
+    /// A `denied_response`.
+    Denied {
+        /// 0 where it is not said.
+        status: u64,
+        /// Fields of the response.
+        headers: Vec<HeaderChange<'b>>,
+        /// Its body.
+        body: &'b str,
+    },
 }
 
 /// Reads what [`write_response`] writes: for whoever asks.

@@ -12,7 +12,9 @@ use crate::protobuf::{DecodeError, Field, Reader, error, put_number};
 /// `ServingStatus`; 0, which nobody sends, is `UNKNOWN`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Serving {
+    /// It may be asked.
     Serving,
+    /// It may not be asked at the moment.
     NotServing,
     /// Only a watch says so of a service that is not there.
     ServiceUnknown,

@@ -22,12 +22,19 @@ pub const MEDIA_TYPE: &str = "application/grpc";
 /// How a call ended, as `grpc-status` says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
+    /// As it was asked to.
     Ok,
+    /// What was asked cannot be read.
     InvalidArgument,
+    /// What was asked for is not there.
     NotFound,
+    /// It was too much.
     ResourceExhausted,
+    /// There is no such method, or it does not know how the message is written.
     Unimplemented,
+    /// The bytes are no call.
     Internal,
+    /// Not now.
     Unavailable,
 }
 

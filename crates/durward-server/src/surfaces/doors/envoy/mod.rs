@@ -19,7 +19,7 @@ use durward_wire::ext_authz::{
 };
 use durward_wire::grpc::read_one;
 use hyper::body::Incoming;
-use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use super::http::{PROXY_CREDENTIALS, refusal_text};
@@ -28,11 +28,14 @@ use crate::base::settings::{DoorExtension, is_tenant};
 use crate::surfaces::http::events::Body;
 use crate::surfaces::http::{Call, grpc, text_of};
 
-/// As many as an HTTP library takes of a request.
-const LIMITS: Limits = Limits { headers_max: 256, extensions_max: 64 };
+/// Most header fields of a checked request: several times what gateways and servers take.
+const HEADERS_MAX: usize = 256;
 
-/// What of a client's fields is looked at.
-const READ: [HeaderName; 3] = [header::AUTHORIZATION, header::COOKIE, header::ACCEPT];
+/// Most `context_extensions` of a route: they are written by hand.
+const EXTENSIONS_MAX: usize = 64;
+
+/// What of a client's fields is looked at, besides what names another method or path.
+const READ: [&str; 3] = ["authorization", "cookie", "accept"];
 
 /// What the names of extensions begin with that say what is asked, and are no policy's affair.
 const PREFIX: &str = "durward.";
@@ -68,7 +71,8 @@ impl Surface {
     }
 
     async fn checked(&self, call: &Call, own: &HeaderMap, message: &[u8]) -> DoorAnswer {
-        let asked = read_request(message, &LIMITS)
+        let limits = Limits { headers_max: HEADERS_MAX, extensions_max: EXTENSIONS_MAX };
+        let asked = read_request(message, &limits)
             .ok()
             .and_then(|check| Asked::read(check, &self.settings.extensions));
         let Some(asked) = asked else {
@@ -120,13 +124,9 @@ impl<'b> Asked<'b> {
 fn client_headers(http: &HttpRequest<'_>) -> Option<HeaderMap> {
     let mut headers = HeaderMap::with_capacity(READ.len());
     for field in &http.headers {
-        let name = READ.iter().find(|name| *name == field.name).cloned();
-        let name = name.or_else(|| {
-            let name = OVERRIDES.iter().find(|name| name.eq_ignore_ascii_case(field.name))?;
-            Some(HeaderName::from_static(name))
-        });
+        let name = READ.iter().chain(&OVERRIDES).find(|name| name.eq_ignore_ascii_case(field.name));
         if let Some(name) = name {
-            headers.append(name, HeaderValue::from_bytes(field.value).ok()?);
+            headers.append(*name, HeaderValue::from_bytes(field.value).ok()?);
         }
     }
     Some(headers)
@@ -250,7 +250,7 @@ fn refuse(status: StatusCode, headers: &[(&str, &str)], reason: &str, body: &str
 mod tests {
     use durward_wire::ext_authz::{ReadHttp, read_response};
 
-    use super::super::DeniedBody;
+    use super::super::answer::DeniedBody;
     use super::*;
 
     fn allowed(pairs: &[(&'static str, &'static [u8])]) -> DoorAnswer {
