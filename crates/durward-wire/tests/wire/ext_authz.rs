@@ -79,11 +79,12 @@ fn a_request_is_read_as_it_was_written() {
 
 #[test]
 fn what_is_there_twice_or_too_often_is_refused() {
-    let of_http = |fields: &[u8]| {
-        let http = [&[0x12, fields.len() as u8], fields].concat();
-        let request = [&[0x22, http.len() as u8], &http[..]].concat();
-        [&[0x0a, request.len() as u8], &request[..]].concat()
+    let field = |tag: u8, content: &[u8]| {
+        let mut field = vec![tag, content.len() as u8];
+        field.extend_from_slice(content);
+        field
     };
+    let of_http = |fields: &[u8]| field(0x0a, &field(0x22, &field(0x12, fields)));
     for (wrong, words) in [
         (of_http(b"\x12\x03GET\x12\x04POST"), "a field is there twice"),
         (of_http(b"\x22\x01/\x22\x02/x"), "a field is there twice"),

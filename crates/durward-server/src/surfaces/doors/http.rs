@@ -138,7 +138,9 @@ pub(super) fn written(door: Door, answer: DoorAnswer) -> Answer {
 fn allow(door: Door, allowed: &Allowed) -> Answer {
     let mut answer = Response::new(Full::default());
     let headers = answer.headers_mut();
-    for (name, value) in allowed.set() {
+    // What Envoy is to take from the request it must not be told to set.
+    let is_told = |value: &HeaderValue| door != Door::EnvoyHttp || !value.is_empty();
+    for (name, value) in allowed.set().iter().filter(|(_, value)| is_told(value)) {
         headers.insert(name.clone(), value.clone());
     }
     if let Some(value) =

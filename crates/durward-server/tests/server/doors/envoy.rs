@@ -208,7 +208,7 @@ fn what_is_no_check_is_a_denial_and_what_is_no_call_fails() {
         let found = read(&ask(&world, CHECK, &[], bytes));
         assert_eq!((found.code, found.status, found.header("x-durward-reason")), (7, status, "fields"));
     }
-    let compressed = [b"\x01", &good[1..]].concat();
+    let compressed = [&b"\x01"[..], &good[1..]].concat();
     for (bytes, code) in [
         (Bytes::new(), "13"),
         (good.slice(..good.len() - 1), "13"),
@@ -365,7 +365,7 @@ fn health_is_told_of_known_services() {
         (HEALTH, "envoy.service.auth.v3.Authorization", "0", b"\0\0\0\0\x02\x08\x01"),
         (HEALTH, "envoy.service.auth.v2.Authorization", "5", b""),
     ] {
-        let asked = [b"\x0a", &[service.len() as u8][..], service.as_bytes()].concat();
+        let asked = [&b"\x0a"[..], &[service.len() as u8], service.as_bytes()].concat();
         let called = ask(&world, path, &[], framed(&asked));
         assert_eq!(
             (called.status, called.code.as_deref(), &called.body[..]),
