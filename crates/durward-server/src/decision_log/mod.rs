@@ -58,6 +58,10 @@ pub(crate) enum Surface {
     Traefik,
     /// `/doors/haproxy`.
     Haproxy,
+    /// `envoy.service.auth.v3.Authorization/Check`.
+    Envoy,
+    /// `/doors/envoy`.
+    EnvoyHttp,
 }
 
 impl Surface {
@@ -73,6 +77,8 @@ impl Surface {
             Surface::Caddy => "caddy",
             Surface::Traefik => "traefik",
             Surface::Haproxy => "haproxy",
+            Surface::Envoy => "envoy",
+            Surface::EnvoyHttp => "envoy-http",
         }
     }
 }

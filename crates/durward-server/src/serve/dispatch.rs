@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::io::Write;
 use std::time::{Duration, Instant, SystemTime};
 
+use durward_wire::grpc::Code;
 use durward_wire::http1::DirectRequest;
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -19,10 +20,11 @@ use crate::access::auth::{Denied, Presented};
 use crate::base::Clock;
 use crate::base::request_ids::RequestIds;
 use crate::base::settings::{ListenSurface, SurfaceSet};
+use crate::surfaces::doors::Door;
 use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::events::Body;
 use crate::surfaces::http::problem::{Problem, form_of_problems};
-use crate::surfaces::http::{Answer, Call, Form, NOT_HERE, allow, text_of};
+use crate::surfaces::http::{Answer, Call, Form, NOT_HERE, allow, grpc, text_of};
 use crate::surfaces::xacml::dialect;
 use crate::surfaces::{authzen, health, oauth, oidc, sapl, scim};
 
@@ -65,6 +67,9 @@ pub(super) async fn answer(
         }
         None if http.openam.is_at(request.uri().path()) => {
             (RouteName::OPENAM, whole(http.openam.answer(&call, request).await))
+        }
+        None if http.settings.doors.on && grpc::is_call(&request) => {
+            (RouteName::OTHER, grpc::failure(Code::Unimplemented, "there is no such method"))
         }
         None => (RouteName::OTHER, absent(http, &request)),
     };
@@ -161,7 +166,7 @@ async fn dispatch(
     route: &'static routes::Route,
     request: hyper::Request<Incoming>,
 ) -> Response<Body> {
-    if request.method() == hyper::Method::OPTIONS {
+    if request.method() == hyper::Method::OPTIONS && route.endpoint != Endpoint::Door(Door::EnvoyHttp) {
         let mut answer = options(route.methods);
         if route.endpoint == Endpoint::Oidc(oidc::Ask::UserInfo) {
             oidc::allow_pages(answer.headers_mut());
@@ -172,6 +177,8 @@ async fn dispatch(
     }
     whole(match route.endpoint {
         Endpoint::Sapl(ask) => return http.sapl.answer(call, ask, request).await,
+        Endpoint::EnvoyCheck => return http.doors.check(call, request).await,
+        Endpoint::GrpcHealth(ask) => return http.health.grpc(ask, request).await,
         Endpoint::Pdp(dialect) => http.xacml.answer(call, dialect, request).await,
         Endpoint::Authzen(ask) => http.authzen.answer(call, ask, request).await,
         Endpoint::Door(door) => http.doors.answer(call, door, request).await,
@@ -259,6 +266,8 @@ fn refuse_method(http: &Http, route: &routes::Route, request: &hyper::Request<In
         | Endpoint::Pdp(_)
         | Endpoint::Authzen(_)
         | Endpoint::Door(_)
+        | Endpoint::EnvoyCheck
+        | Endpoint::GrpcHealth(_)
         | Endpoint::Wso2Home
         | Endpoint::Live
         | Endpoint::Ready

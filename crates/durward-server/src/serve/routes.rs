@@ -9,7 +9,8 @@ mod who;
 
 use crate::base::settings::{ListenSurface, Settings};
 use crate::surfaces::authzen;
-use crate::surfaces::doors::Door;
+use crate::surfaces::doors::{Door, ENVOY_HTTP};
+use crate::surfaces::health::grpc::GrpcAsk;
 use crate::surfaces::oauth;
 use crate::surfaces::oidc;
 use crate::surfaces::sapl::Ask;
@@ -43,6 +44,9 @@ pub(crate) enum Endpoint {
     Sapl(Ask),
     Authzen(authzen::Ask),
     Door(Door),
+    /// Envoy's check over gRPC.
+    EnvoyCheck,
+    GrpcHealth(GrpcAsk),
     Identity(Act),
     Oauth(oauth::Ask),
     Oidc(oidc::Ask),
@@ -58,7 +62,9 @@ impl Endpoint {
             | Endpoint::Wso2Home
             | Endpoint::Sapl(_)
             | Endpoint::Authzen(_)
-            | Endpoint::Door(_) => ListenSurface::Decisions,
+            | Endpoint::Door(_)
+            | Endpoint::EnvoyCheck
+            | Endpoint::GrpcHealth(_) => ListenSurface::Decisions,
             Endpoint::Live | Endpoint::Ready => ListenSurface::Health,
             Endpoint::Metrics => ListenSurface::Metrics,
             Endpoint::Identity(
@@ -177,7 +183,7 @@ pub(crate) fn opened_by(path: &str, settings: &Settings) -> Option<&'static str>
         Endpoint::Sapl(Ask::Plan) => Some("`plan.columns`, together with `sapl.http` and `[auth]`,"),
         Endpoint::Sapl(_) => Some("`sapl.http`, together with `[auth]`,"),
         Endpoint::Authzen(_) => Some("`authzen.on`, together with `[auth]`,"),
-        Endpoint::Door(_) => Some("`doors.on`"),
+        Endpoint::Door(_) | Endpoint::EnvoyCheck | Endpoint::GrpcHealth(_) => Some("`doors.on`"),
         Endpoint::Identity(_) => Some("`identity.users` or `[[identity.ldap]]`"),
         Endpoint::Oauth(_) => Some("`oauth.issuer`"),
         Endpoint::Oidc(oidc::Ask::UpstreamCallback | oidc::Ask::UpstreamLogout) => {
@@ -210,6 +216,10 @@ impl Route {
 
     /// Whether this is its path.
     fn is_at(&self, path: &str, settings: &Settings) -> bool {
+        // Behind this one is any path.
+        if self.endpoint == Endpoint::Door(Door::EnvoyHttp) {
+            return path.strip_prefix(ENVOY_HTTP).is_some_and(|rest| rest.starts_with('/'));
+        }
         // Most paths are compared as they are, on the way to every answer.
         if self.path.ends_with('}')
             || self.path.starts_with("/{")
@@ -230,7 +240,7 @@ impl Route {
             Endpoint::Sapl(Ask::Plan) => settings.answers_sapl() && !settings.plan.columns.is_empty(),
             Endpoint::Sapl(_) => settings.answers_sapl(),
             Endpoint::Authzen(_) => settings.answers_authzen(),
-            Endpoint::Door(_) => settings.doors.on,
+            Endpoint::Door(_) | Endpoint::EnvoyCheck | Endpoint::GrpcHealth(_) => settings.doors.on,
             Endpoint::Identity(_) => settings.identity.is_on(),
             Endpoint::Oauth(_) => settings.oauth.is_on(),
             Endpoint::Oidc(oidc::Ask::UpstreamCallback | oidc::Ask::UpstreamLogout) => {

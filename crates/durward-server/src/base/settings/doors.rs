@@ -33,6 +33,29 @@ pub enum DoorAllow {
     OverrideHeaders,
 }
 
+/// What of a question a gateway may say by its configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DoorExtension {
+    /// The name of the action.
+    Action,
+    /// The type of the resource.
+    ResourceType,
+    /// Whose policies decide.
+    Tenant,
+}
+
+impl DoorExtension {
+    /// As it is written.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            DoorExtension::Action => "action",
+            DoorExtension::ResourceType => "resource_type",
+            DoorExtension::Tenant => "tenant",
+        }
+    }
+}
+
 /// What an identity header says of the subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -129,6 +152,8 @@ pub struct DoorsSettings {
     pub login: Option<String>,
     /// Hosts that an obligation may send browsers to, besides the one that was asked for. Default: none.
     pub redirect_hosts: Vec<String>,
+    /// What Envoy's routes may say of a question (`context_extensions`). Default: nothing.
+    pub extensions: Vec<DoorExtension>,
     /// How long a decision may wait for attributes. Default: 5 seconds.
     pub decision_ms_max: u64,
     /// What requests ask for, by host, method and path. Default: everything is asked about by method and path.
@@ -186,6 +211,7 @@ impl Default for DoorsSettings {
             headers: Vec::new(),
             login: None,
             redirect_hosts: Vec::new(),
+            extensions: Vec::new(),
             decision_ms_max: 5_000,
             routes: Vec::new(),
         }

@@ -46,7 +46,7 @@ pub use authzen::{
     AuthzenSettings, AuthzenXacmlSettings, NoTemplate, StoredProperties, Template,
 };
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
-pub use doors::{DoorAllow, DoorIdentity, DoorRouteSettings, DoorsSettings, NoDoorIdentity};
+pub use doors::{DoorAllow, DoorExtension, DoorIdentity, DoorRouteSettings, DoorsSettings, NoDoorIdentity};
 pub use doors_path::{NoPathTemplate, PathTemplate};
 pub use dpop::{BoundSubjects, ClientDpop};
 pub use durward_sources::{

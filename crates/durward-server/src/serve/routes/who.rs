@@ -27,6 +27,9 @@ pub(super) const WHO_IS_OF_TENANT: &str =
 /// A gateway. Not there unless `doors.on` is set.
 pub(super) const WHO_IS_GATEWAY: &str = "gateways: of `doors.proxies`, with a client certificate, or with credentials that `[auth]` accepts; if `doors.on` is set";
 
+/// Whether the server can decide is not secret.
+pub(super) const WHO_CONNECTS_TO_DOORS: &str = "anyone who can connect; if `doors.on` is set";
+
 /// Metadata is not secret.
 pub(super) const WHO_CONNECTS_AUTHZEN: &str =
     "anyone who can connect; if AuthZEN is on and `authzen.url` is set";

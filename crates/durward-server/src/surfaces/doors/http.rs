@@ -11,17 +11,20 @@ use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
-use super::{Allowed, Denied, Door, DoorAnswer, DoorRequest, Reason, Surface};
+use super::{Allowed, Denied, Door, DoorAnswer, DoorRequest, Named, Reason, Surface};
 use crate::surfaces::http::{Answer, Call, text_of};
 
 /// Credentials of the gateway.
-const PROXY_CREDENTIALS: HeaderName = HeaderName::from_static("x-durward-proxy-authorization");
+pub(super) const PROXY_CREDENTIALS: HeaderName = HeaderName::from_static("x-durward-proxy-authorization");
 
 /// Why a request does not pass, for operators.
 const REASON: HeaderName = HeaderName::from_static("x-durward-reason");
 
 /// Where nginx may send a browser. It takes no `Location` from here.
 const LOCATION: HeaderName = HeaderName::from_static("x-durward-location");
+
+/// Which headers Envoy takes from the request.
+const ENVOY_REMOVE: HeaderName = HeaderName::from_static("x-envoy-auth-headers-to-remove");
 
 /// Which headers the script in HAProxy sets, and which it removes.
 const SET: HeaderName = HeaderName::from_static("x-durward-set");
@@ -49,6 +52,8 @@ impl<'h> Fields<'h> {
             Door::Caddy | Door::Traefik => {
                 ["x-forwarded-method", "x-forwarded-uri", "x-forwarded-host", "x-forwarded-proto"]
             }
+            // It says so by its request itself.
+            Door::Envoy | Door::EnvoyHttp => return None,
         };
         Some(Fields {
             method: only(headers, method)?,
@@ -60,14 +65,14 @@ impl<'h> Fields<'h> {
     }
 }
 
-fn only<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+pub(super) fn only<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let mut fields = headers.get_all(name).iter();
     let (first, second) = (fields.next(), fields.next());
     first.filter(|_| second.is_none())?.to_str().ok()
 }
 
 /// The last address is the gateway's own word.
-fn address(headers: &HeaderMap) -> Option<IpAddr> {
+pub(super) fn address(headers: &HeaderMap) -> Option<IpAddr> {
     let field = headers.get_all(FORWARDED_FOR).iter().next_back()?.to_str().ok()?;
     let last = field.rsplit(',').next()?.trim();
     let bare = last.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(last);
@@ -79,11 +84,14 @@ fn address(headers: &HeaderMap) -> Option<IpAddr> {
 impl Surface {
     /// Answers a gateway that asks with a request of its own.
     pub(crate) async fn answer(&self, call: &Call, door: Door, request: hyper::Request<Incoming>) -> Answer {
+        if door == Door::EnvoyHttp {
+            return self.check_http(call, request).await;
+        }
         let headers = request.headers();
         let answer = match Fields::read(door, headers) {
             Some(Fields { method, target, host, scheme, client }) => {
                 let proxy_credentials = text_of(headers, &PROXY_CREDENTIALS);
-                let extensions = None;
+                let (extensions, named) = (None, Named::default());
                 self.ask(&DoorRequest {
                     door,
                     call,
@@ -109,7 +117,7 @@ impl Surface {
 }
 
 /// An answer as this gateway understands it. Whatever is no [`DoorAnswer::Allow`] has a status from 300 on.
-fn written(door: Door, answer: DoorAnswer) -> Answer {
+pub(super) fn written(door: Door, answer: DoorAnswer) -> Answer {
     match answer {
         DoorAnswer::Allow(allowed) => allow(door, &allowed),
         DoorAnswer::Deny(denied) => deny(door, denied),
@@ -119,7 +127,7 @@ fn written(door: Door, answer: DoorAnswer) -> Answer {
                 answer.headers_mut().insert(LOCATION, location);
                 answer
             }
-            Door::Caddy | Door::Traefik | Door::Haproxy => redirect(location),
+            Door::Caddy | Door::Traefik | Door::Haproxy | Door::Envoy | Door::EnvoyHttp => redirect(location),
         },
         DoorAnswer::Unauthenticated { login } => unauthenticated(door, login),
         // Only nginx makes something else of it, 500.
@@ -130,7 +138,9 @@ fn written(door: Door, answer: DoorAnswer) -> Answer {
 fn allow(door: Door, allowed: &Allowed) -> Answer {
     let mut answer = Response::new(Full::default());
     let headers = answer.headers_mut();
-    for (name, value) in allowed.set() {
+    // What Envoy is to take from the request it must not be told to set.
+    let is_told = |value: &HeaderValue| door != Door::EnvoyHttp || !value.is_empty();
+    for (name, value) in allowed.set().iter().filter(|(_, value)| is_told(value)) {
         headers.insert(name.clone(), value.clone());
     }
     if let Some(value) =
@@ -139,7 +149,13 @@ fn allow(door: Door, allowed: &Allowed) -> Answer {
         headers.insert(header::CACHE_CONTROL, value);
     }
     match door {
-        Door::Nginx | Door::Caddy | Door::Traefik => {}
+        Door::Nginx | Door::Caddy | Door::Traefik | Door::Envoy => {}
+        Door::EnvoyHttp => {
+            // Where there is nothing to say, a client's own must not stay.
+            let is_empty = |(_, value): &&(HeaderName, HeaderValue)| value.is_empty();
+            let unknown = allowed.set().iter().filter(is_empty).map(|(name, _)| name);
+            list(headers, ENVOY_REMOVE, unknown.chain(allowed.removed()));
+        }
         Door::Haproxy => {
             list(headers, SET, allowed.set().iter().map(|(name, _)| name));
             list(headers, REMOVE, allowed.removed().iter());
@@ -161,7 +177,7 @@ fn deny(door: Door, denied: Denied) -> Answer {
     let status = match door {
         // It makes 500 of any other.
         Door::Nginx => StatusCode::FORBIDDEN,
-        Door::Caddy | Door::Traefik | Door::Haproxy => status,
+        Door::Caddy | Door::Traefik | Door::Haproxy | Door::Envoy | Door::EnvoyHttp => status,
     };
     let mut answer = refusal(status, reason.as_str());
     if let Some(body) = body {
@@ -180,7 +196,9 @@ fn unauthenticated(door: Door, login: Option<HeaderValue>) -> Answer {
             challenge.headers_mut().insert(LOCATION, login);
             challenge
         }
-        (Door::Caddy | Door::Traefik | Door::Haproxy, Some(login)) => redirect(login),
+        (Door::Caddy | Door::Traefik | Door::Haproxy | Door::Envoy | Door::EnvoyHttp, Some(login)) => {
+            redirect(login)
+        }
     }
 }
 
@@ -191,13 +209,17 @@ fn redirect(location: HeaderValue) -> Answer {
     answer
 }
 
-fn refusal(status: StatusCode, reason: &'static str) -> Answer {
-    let text = match status {
+/// What a client is told with this status, where nobody says anything else.
+pub(super) fn refusal_text(status: StatusCode) -> &'static str {
+    match status {
         StatusCode::UNAUTHORIZED => "log in first\n",
         StatusCode::SERVICE_UNAVAILABLE => "try again\n",
         _ => "this is not allowed\n",
-    };
-    let mut answer = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
+    }
+}
+
+fn refusal(status: StatusCode, reason: &'static str) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from_static(refusal_text(status).as_bytes())));
     *answer.status_mut() = status;
     let headers = answer.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
@@ -210,7 +232,7 @@ mod tests {
     use super::super::answer::DeniedBody;
     use super::*;
 
-    const DOORS: [Door; 4] = [Door::Nginx, Door::Caddy, Door::Traefik, Door::Haproxy];
+    const DOORS: [Door; 5] = [Door::Nginx, Door::Caddy, Door::Traefik, Door::Haproxy, Door::EnvoyHttp];
 
     /// Every answer that is not a yes, for every gateway.
     #[test]

@@ -9,6 +9,7 @@
 //! word. What is unclear, refused or late never becomes [`DoorAnswer::Allow`], and nothing else is told with a status that a gateway takes for a yes.
 
 mod answer;
+mod envoy;
 mod http;
 mod obligations;
 mod routes;
@@ -35,7 +36,9 @@ use crate::base::settings::{DoorAllow, DoorsSettings, Settings};
 use crate::decision_log::Surface as Way;
 use crate::question::{Action, Asked, Asker, Entity, Logged, Question, Wrong};
 use crate::surfaces::http::Call;
+use crate::surfaces::http::body::Bodies;
 pub(crate) use answer::{Allowed, Denied, DoorAnswer, Reason};
+pub(crate) use envoy::ENVOY_HTTP;
 use obligations::Carrier;
 use routes::{Asked as AskedRoute, Routes};
 use subject::{Found, People, Person};
@@ -52,6 +55,9 @@ pub(crate) enum Door {
     Caddy,
     Traefik,
     Haproxy,
+    /// Over gRPC.
+    Envoy,
+    EnvoyHttp,
 }
 
 impl Door {
@@ -66,14 +72,16 @@ impl Door {
             Door::Caddy => Way::Caddy,
             Door::Traefik => Way::Traefik,
             Door::Haproxy => Way::Haproxy,
+            Door::Envoy => Way::Envoy,
+            Door::EnvoyHttp => Way::EnvoyHttp,
         }
     }
 
     /// Whether the gateway's configuration names every header that it takes over. Then no policy can have it take over another one.
     const fn copies_by_name(self) -> bool {
         match self {
-            Door::Nginx | Door::Caddy | Door::Traefik => true,
-            Door::Haproxy => false,
+            Door::Nginx | Door::Caddy | Door::Traefik | Door::EnvoyHttp => true,
+            Door::Haproxy | Door::Envoy => false,
         }
     }
 }
@@ -96,12 +104,22 @@ pub(crate) struct DoorRequest<'a> {
     pub(crate) headers: &'a HeaderMap,
     /// What the gateway says besides, by its configuration.
     pub(crate) extensions: Option<Arc<Object>>,
+    pub(crate) named: Named<'a>,
+}
+
+/// What a gateway says of the question itself, by its configuration and as far as the settings let it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Named<'a> {
+    pub(crate) action: Option<&'a str>,
+    pub(crate) resource_type: Option<&'a str>,
+    pub(crate) tenant: Option<&'a str>,
 }
 
 /// What gateways are answered with.
 pub(crate) struct Surface {
     asker: Arc<Asker>,
     authenticator: Arc<Authenticator>,
+    bodies: Arc<Bodies>,
     metrics: Arc<Metrics>,
     people: People,
     routes: Routes,
@@ -115,6 +133,7 @@ pub(crate) struct Parts<'p> {
     pub(crate) asker: &'p Arc<Asker>,
     pub(crate) authenticator: &'p Arc<Authenticator>,
     pub(crate) subjects: Option<&'p Subjects>,
+    pub(crate) bodies: &'p Arc<Bodies>,
     pub(crate) metrics: &'p Arc<Metrics>,
 }
 
@@ -127,6 +146,7 @@ impl Surface {
         Surface {
             asker: Arc::clone(parts.asker),
             authenticator: Arc::clone(parts.authenticator),
+            bodies: Arc::clone(parts.bodies),
             metrics: Arc::clone(parts.metrics),
             people: People::new(settings, parts.subjects, parts.authenticator, told),
             routes: Routes::new(doors, &settings.auth.default_tenant),
@@ -155,7 +175,7 @@ impl Surface {
         let proxy = self.proxy(request).await?;
         let DoorRequest { method, scheme, host, target, .. } = *request;
         let target = Target::read(method, scheme, host, target).map_err(|Unclear| Reason::Target)?;
-        let route = self.routes.find(&target)?;
+        let route = self.routes.find(&target)?.named(&request.named);
         self.check_overrides(request.headers, &route)?;
         let person = match self.people.find(request.headers).await {
             Found::Person(person) => person,

@@ -2,9 +2,26 @@
 
 use smol_str::{SmolStr, SmolStrBuilder};
 
+use super::Named;
 use super::answer::Reason;
 use super::target::{Oddities, Target};
 use crate::base::settings::{DoorRouteSettings, DoorsSettings};
+
+impl Asked {
+    /// The same, with what a gateway says of it in the place of what the settings say.
+    pub(super) fn named(mut self, named: &Named<'_>) -> Asked {
+        for (place, text) in [
+            (&mut self.action, named.action),
+            (&mut self.resource_kind, named.resource_type),
+            (&mut self.tenant, named.tenant),
+        ] {
+            if let Some(text) = text {
+                *place = text.into();
+            }
+        }
+        self
+    }
+}
 
 /// All routes.
 pub(super) struct Routes {

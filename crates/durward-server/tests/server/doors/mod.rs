@@ -2,6 +2,7 @@
 
 mod answers;
 mod attacks;
+mod envoy;
 mod gateways;
 mod manual;
 mod obligations;
