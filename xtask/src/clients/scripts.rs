@@ -18,7 +18,7 @@ pub(super) struct Script {
 }
 
 /// Those of each test.
-pub(super) const SCRIPTS: [Script; 5] = [
+pub(super) const SCRIPTS: [Script; 6] = [
     // durward's tokens, verified by this package, and tokens of this package, shown to durward.
     Script { name: "Python, PyJWT 2.15.1", get: install::pyjwt, folder: "tokens" },
     // Applications whose users log in; what a browser does is done by a reader of forms.
@@ -28,6 +28,12 @@ pub(super) const SCRIPTS: [Script; 5] = [
         name: "Node, agents of openam: @forgerock/openam-agent 5.0.1, openam-agent 3.1.2, @forgerock/javascript-sdk 4.9.1",
         get: install::openam_agents,
         folder: "openam",
+    },
+    // What an API server asks with, set up as the manual says.
+    Script {
+        name: "Go, webhook of Kubernetes' k8s.io/apiserver 0.37.2",
+        get: install::kubernetes,
+        folder: "kubernetes",
     },
     // The same users behind other programs, set up as the manual says.
     Script { name: "apache2, mod_auth_openidc of Debian", get: parties::apache, folder: "behind-apache" },

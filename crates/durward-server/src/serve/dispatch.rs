@@ -41,7 +41,12 @@ pub(super) async fn answer(
     // Until it is answered, also if its connection breaks.
     let _in_flight = http.metrics.request();
     let client = forwarded::client(&http.settings.server, peer.address, request.headers());
-    let call = Call { client, id: request_id(http, request.headers()), surfaces: peer.surfaces };
+    let call = Call {
+        client,
+        id: request_id(http, request.headers()),
+        surfaces: peer.surfaces,
+        has_certificate: peer.has_certificate,
+    };
     let (name, mut answer) = match routes::find(request.uri().path(), &http.settings) {
         _ if !names_one_host(&request) => {
             let detail = "a request needs one `Host`, and no more";
@@ -59,6 +64,12 @@ pub(super) async fn answer(
         }
         None if http.openam.is_at(request.uri().path()) => {
             (RouteName::OPENAM, whole(http.openam.answer(&call, request).await))
+        }
+        None if http.opa.is_at(request.uri().path()) && !peer.surfaces.has(ListenSurface::Decisions) => {
+            (RouteName::OPA, elsewhere(http, &request))
+        }
+        None if http.opa.is_at(request.uri().path()) => {
+            (RouteName::OPA, whole(http.opa.answer(&call, request).await))
         }
         None => (RouteName::OTHER, absent(http, &request)),
     };
@@ -168,6 +179,8 @@ async fn dispatch(
         Endpoint::Sapl(ask) => return http.sapl.answer(call, ask, request).await,
         Endpoint::Pdp(dialect) => http.xacml.answer(call, dialect, request).await,
         Endpoint::Authzen(ask) => http.authzen.answer(call, ask, request).await,
+        Endpoint::Brokers(ask) => http.brokers.answer(call, ask, request).await,
+        Endpoint::Kubernetes => http.kubernetes.answer(call, request).await,
         Endpoint::Wso2Home => dialect::wso2_home(request.headers()),
         Endpoint::Home => http.health.home(request.headers()),
         Endpoint::Identity(act) => http.v1.answer(call, act, request).await,
@@ -251,6 +264,8 @@ fn refuse_method(http: &Http, route: &routes::Route, request: &hyper::Request<In
         Endpoint::Home
         | Endpoint::Pdp(_)
         | Endpoint::Authzen(_)
+        | Endpoint::Brokers(_)
+        | Endpoint::Kubernetes
         | Endpoint::Wso2Home
         | Endpoint::Live
         | Endpoint::Ready

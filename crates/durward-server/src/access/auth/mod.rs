@@ -85,6 +85,8 @@ enum By {
     Token,
     /// The session of a user.
     Session,
+    /// The operator's word: a certificate or an address that settings name.
+    Place,
 }
 
 impl Identity {
@@ -92,7 +94,7 @@ impl Identity {
     pub(crate) fn is_authenticated(&self) -> bool {
         match self.by {
             By::Nothing => false,
-            By::Secret | By::Token | By::Session => true,
+            By::Secret | By::Token | By::Session | By::Place => true,
         }
     }
 
@@ -109,6 +111,12 @@ impl Identity {
             by: By::Session,
             settings: 0,
         }
+    }
+
+    /// A program that settings name by its certificate or its address. It asks about users of its own, so its word about a subject counts.
+    pub(crate) fn of_program(tenant: SmolStr, name: &str) -> Identity {
+        let by = By::Place;
+        Identity { may_assert_subjects: true, by, ..Identity::of_session(tenant, name) }
     }
 }
 

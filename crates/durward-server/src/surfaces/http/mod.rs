@@ -44,6 +44,8 @@ pub(crate) struct Call {
     pub(crate) id: String,
     /// What is answered where they called.
     pub(crate) surfaces: SurfaceSet,
+    /// Whether the listener verified a certificate of whoever connected.
+    pub(crate) has_certificate: bool,
 }
 
 /// Lists the methods there are.
