@@ -86,7 +86,7 @@ enum By {
     /// The session of a user.
     Session,
     /// The operator's word: a certificate or an address that settings name.
-    Place,
+    Program,
 }
 
 impl Identity {
@@ -94,7 +94,7 @@ impl Identity {
     pub(crate) fn is_authenticated(&self) -> bool {
         match self.by {
             By::Nothing => false,
-            By::Secret | By::Token | By::Session | By::Place => true,
+            By::Secret | By::Token | By::Session | By::Program => true,
         }
     }
 
@@ -115,7 +115,7 @@ impl Identity {
 
     /// A program that settings name by its certificate or its address. It asks about users of its own, so its word about a subject counts.
     pub(crate) fn of_program(tenant: SmolStr, name: &str) -> Identity {
-        let by = By::Place;
+        let by = By::Program;
         Identity { may_assert_subjects: true, by, ..Identity::of_session(tenant, name) }
     }
 }
