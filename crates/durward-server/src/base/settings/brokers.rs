@@ -14,8 +14,8 @@ pub struct BrokerSettings {
     pub emqx: bool,
     /// The realm whose users log in at brokers, one of `identity.realms`. Default: the root realm.
     pub realm: String,
-    /// Whether brokers are believed that they authenticated a user by other means, such as a certificate: when they ask about one without a
-    /// password, or about one who is not known here. Default: false.
+    /// Whether brokers are believed that they authenticated a user by other means, such as a certificate: when RabbitMQ asks about a login
+    /// without a password, and when a broker asks about the topics of somebody who is not known here. Default: false.
     pub authenticated_elsewhere: bool,
     /// Which brokers may ask.
     pub callers: CallerSettings,

@@ -64,7 +64,9 @@ async fn authenticated(surface: &Surface, asking: &Asking<'_>, body: &Object) ->
     let name = text(body, "username")?.ok_or_else(|| NotLetIn::new("there is no user name"))?;
     let peer = text(body, "peerhost")?;
     let address: Option<IpAddr> = peer.and_then(|peer| peer.parse().ok());
-    let user = surface.users.logged_in(name, text(body, "password")?, address).await?;
+    // The name is what the client chose: without a password it is nobody's.
+    let password = text(body, "password")?.ok_or_else(|| NotLetIn::new("there is no password"))?;
+    let user = surface.users.logged_in(name, password, address).await?;
     let verdict = asking.decide(&user, "login", broker("emqx"), context(body)?).await?;
     if !verdict.is_permit_for(|kind| [REASON, EXPIRES, ACL].iter().any(|known| is_kind(kind, known))) {
         return Ok(json!({ "result": "deny" }));

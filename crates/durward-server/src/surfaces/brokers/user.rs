@@ -56,26 +56,34 @@ impl Users {
         }
     }
 
-    /// The user who logs in. Without a password it is on the broker's word, if that counts.
+    /// The user who logs in.
     ///
     /// # Errors
     /// They are not let in.
     pub(super) async fn logged_in(
         &self,
         name: &str,
-        password: Option<&str>,
+        password: &str,
         address: Option<IpAddr>,
     ) -> Result<BrokerUser, NotLetIn> {
         check_name(name)?;
-        match password {
-            None if self.are_authenticated_elsewhere => self.known(name).await,
-            None => Err(NotLetIn::new("there is no password; see `brokers.authenticated_elsewhere`")),
-            Some("") => Err(NotLetIn::new("the password is empty")),
-            Some(password) => match shown(password) {
-                Some(token) => self.of_token(Some(name), &token).await,
-                None => self.of_password(name, password, address).await,
-            },
+        match (password, shown(password)) {
+            ("", _) => Err(NotLetIn::new("the password is empty")),
+            (_, Some(token)) => self.of_token(Some(name), &token).await,
+            (password, None) => self.of_password(name, password, address).await,
         }
+    }
+
+    /// The user who logs in without a password, on the word of a broker that authenticated them by other means, if that counts. Not for brokers
+    /// that hand on a name that the client chose.
+    ///
+    /// # Errors
+    /// They are not let in.
+    pub(super) async fn vouched(&self, name: &str) -> Result<BrokerUser, NotLetIn> {
+        if self.are_authenticated_elsewhere {
+            return self.known(name).await;
+        }
+        Err(NotLetIn::new("there is no password; see `brokers.authenticated_elsewhere`"))
     }
 
     /// The user whom a broker names, who logged in before.

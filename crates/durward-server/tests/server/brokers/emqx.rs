@@ -127,18 +127,17 @@ fn whatever_goes_wrong_is_an_explicit_deny() {
     );
 }
 
+/// EMQX hands on the name that a client chose.
 #[test]
-fn users_of_elsewhere_are_let_in_on_the_brokers_word_where_that_counts() {
+fn a_name_without_a_password_is_nobodys_also_where_users_are_of_elsewhere() {
     let files = super::world::manual(HEADING);
-    let text = super::world::settings(&files, "")
-        .replace("emqx = true", "emqx = true\nauthenticated_elsewhere = true");
+    let text = super::world::settings(&files, "");
+    let text = text.replace("emqx = true", "emqx = true\nauthenticated_elsewhere = true");
     let server = TestServer::start_in(super::world::directory(&files), &text).unwrap();
     server.eventually("ready", |server| server.get("/health/ready").status == 200);
-    let by_certificate =
-        |user: &str| ask(&server, "authentication", &json!({ "username": user, "clientid": "c1" }));
-    assert_eq!(by_certificate("line1")["acl"][0]["topic"], "plant/line1", "what is known of them counts");
-    assert_eq!(by_certificate("sensor-7")["result"], "deny", "no policy permits one without groups");
-    assert_eq!(by_certificate("gone"), deny());
-    assert_eq!(by_certificate("a#b"), deny());
+    for password in [json!(null), json!(""), json!("undefined")] {
+        let body = json!({ "username": "line1", "password": password, "clientid": "c1" });
+        assert_eq!(ask(&server, "authentication", &body), deny(), "{password}");
+    }
     assert_eq!(login(&server, "sensor-7", "secret"), deny(), "a password is still verified");
 }

@@ -110,6 +110,23 @@ fn guesses_at_one_user_delay_no_other() {
     assert_eq!(login(&server, "ada", PASSWORD), "allow management");
 }
 
+/// A login by a certificate has no password; RabbitMQ has verified the certificate.
+#[test]
+fn users_of_elsewhere_are_let_in_on_rabbitmqs_word_where_that_counts() {
+    let files = manual(HEADING);
+    let text =
+        settings(&files, "").replace("rabbitmq = true", "rabbitmq = true\nauthenticated_elsewhere = true");
+    let server = TestServer::start_in(directory(&files), &text).unwrap();
+    server.eventually("ready", |server| server.get("/health/ready").status == 200);
+    assert_eq!(ask(&server, "user", "username=ada"), "allow management", "what is known of them counts");
+    assert_eq!(ask(&server, "user", "username=sensor-7"), "allow");
+    assert_eq!(ask(&server, "vhost", "username=sensor-7&vhost=%2F"), "allow");
+    assert_eq!(ask(&server, "user", "username=gone"), "deny");
+    assert_eq!(ask(&server, "user", "username=a%23b"), "deny");
+    assert_eq!(ask(&server, "user", "username=ada&password="), "deny", "an empty one is none");
+    assert_eq!(login(&server, "sensor-7", "secret"), "deny", "a password is still verified");
+}
+
 #[test]
 fn a_real_rabbitmq_asks_and_does_as_it_is_told() {
     if !rabbitmq_server::is_there() {

@@ -192,7 +192,7 @@ impl Callout {
     /// Whose credentials these are: a token by itself, or a name with a password or a token.
     async fn user(&self, request: &Request, address: Option<IpAddr>) -> Result<BrokerUser, NotLetIn> {
         match (request.name(), request.password(), request.token()) {
-            (Some(name), password, None) => self.users.logged_in(name, password, address).await,
+            (Some(name), Some(password), None) => self.users.logged_in(name, password, address).await,
             (None, None, Some(token)) => match shown(token) {
                 Some(token) => self.users.of_token(None, &token).await,
                 None => Err(NotLetIn::new("the token is none of this server")),
