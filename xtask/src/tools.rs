@@ -88,7 +88,12 @@ pub(crate) const SLAPD: Tool =
 
 /// A server of others that the lab asks over HTTP/2.
 pub(crate) const NGINX: Tool =
-    Tool { names: &["nginx"], package: "nginx", purpose: "the tests of the lab over HTTP/2" };
+    Tool { names: &["nginx"], package: "nginx", purpose: "the tests of the lab over HTTP/2 and of gateways" };
+
+/// Gateways in front of an application, which ask whether a request may pass. nginx is one too.
+pub(crate) const HAPROXY: Tool =
+    Tool { names: &["haproxy"], package: "haproxy", purpose: "the tests of gateways" };
+pub(crate) const CADDY: Tool = Tool { names: &["caddy"], package: "caddy", purpose: "the tests of gateways" };
 
 /// A server in front of applications whose users log in.
 pub(crate) const APACHE: Tool = Tool {
@@ -155,7 +160,7 @@ pub(crate) const CHROMIUM: Tool = Tool {
 };
 
 /// All of them that tests want.
-const ALL: [Tool; 26] = [
+const ALL: [Tool; 28] = [
     CPP_COMPILER,
     C_COMPILER,
     CMAKE,
@@ -172,6 +177,8 @@ const ALL: [Tool; 26] = [
     RABBITMQ,
     SLAPD,
     NGINX,
+    HAPROXY,
+    CADDY,
     APACHE,
     APACHE_OPENIDC,
     OATHTOOL,

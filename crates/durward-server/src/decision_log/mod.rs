@@ -61,6 +61,14 @@ pub(crate) enum Surface {
     /// The auth callout of NATS.
     #[cfg(feature = "nats")]
     Nats,
+    /// `/doors/nginx`.
+    Nginx,
+    /// `/doors/caddy`.
+    Caddy,
+    /// `/doors/traefik`.
+    Traefik,
+    /// `/doors/haproxy`.
+    Haproxy,
 }
 
 impl Surface {
@@ -78,6 +86,10 @@ impl Surface {
             Surface::Opa => "opa",
             #[cfg(feature = "nats")]
             Surface::Nats => "nats",
+            Surface::Nginx => "nginx",
+            Surface::Caddy => "caddy",
+            Surface::Traefik => "traefik",
+            Surface::Haproxy => "haproxy",
         }
     }
 }

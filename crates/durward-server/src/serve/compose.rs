@@ -29,7 +29,8 @@ use crate::question::{self, Asker};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::login_page::LoginPages;
 use crate::surfaces::{
-    authzen, brokers, callers, health, kubernetes, oauth, oidc, opa, openam, rsocket, sapl, scim, v1, xacml,
+    authzen, brokers, callers, doors, health, kubernetes, oauth, oidc, opa, openam, rsocket, sapl, scim, v1,
+    xacml,
 };
 use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
 
@@ -176,6 +177,15 @@ impl Parts {
             brokers,
             opa: opa::Surface::new(&settings, &asker, &callers),
             kubernetes: kubernetes::Surface::new(&settings, &asker, &callers),
+            doors: doors::Surface::new(
+                &settings,
+                &doors::Parts {
+                    asker: &asker,
+                    authenticator: &authenticator,
+                    subjects: subjects.as_ref(),
+                    metrics: &metrics,
+                },
+            ),
             v1: v1::Surface::new(&settings.identity, service.as_ref(), &bodies),
             openam: openam::Surface::new(
                 &settings,

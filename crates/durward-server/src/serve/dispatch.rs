@@ -43,9 +43,10 @@ pub(super) async fn answer(
     let client = forwarded::client(&http.settings.server, peer.address, request.headers());
     let call = Call {
         client,
+        peer: peer.address,
+        has_certificate: peer.has_certificate,
         id: request_id(http, request.headers()),
         surfaces: peer.surfaces,
-        has_certificate: peer.has_certificate,
     };
     let (name, mut answer) = match routes::find(request.uri().path(), &http.settings) {
         _ if !names_one_host(&request) => {
@@ -181,6 +182,7 @@ async fn dispatch(
         Endpoint::Authzen(ask) => http.authzen.answer(call, ask, request).await,
         Endpoint::Brokers(ask) => http.brokers.answer(call, ask, request).await,
         Endpoint::Kubernetes => http.kubernetes.answer(call, request).await,
+        Endpoint::Door(door) => http.doors.answer(call, door, request).await,
         Endpoint::Wso2Home => dialect::wso2_home(request.headers()),
         Endpoint::Home => http.health.home(request.headers()),
         Endpoint::Identity(act) => http.v1.answer(call, act, request).await,
@@ -266,6 +268,7 @@ fn refuse_method(http: &Http, route: &routes::Route, request: &hyper::Request<In
         | Endpoint::Authzen(_)
         | Endpoint::Brokers(_)
         | Endpoint::Kubernetes
+        | Endpoint::Door(_)
         | Endpoint::Wso2Home
         | Endpoint::Live
         | Endpoint::Ready

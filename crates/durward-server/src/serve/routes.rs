@@ -2,6 +2,7 @@
 
 mod callers;
 mod decisions;
+mod doors;
 mod identity;
 mod provisioning;
 mod tokens;
@@ -10,6 +11,7 @@ mod who;
 use crate::base::settings::{ListenSurface, Settings};
 use crate::surfaces::authzen;
 use crate::surfaces::brokers;
+use crate::surfaces::doors::Door;
 use crate::surfaces::oauth;
 use crate::surfaces::oidc;
 use crate::surfaces::sapl::Ask;
@@ -44,6 +46,7 @@ pub(crate) enum Endpoint {
     Authzen(authzen::Ask),
     Brokers(brokers::Ask),
     Kubernetes,
+    Door(Door),
     Identity(Act),
     Oauth(oauth::Ask),
     Oidc(oidc::Ask),
@@ -59,6 +62,7 @@ impl Endpoint {
             | Endpoint::Wso2Home
             | Endpoint::Sapl(_)
             | Endpoint::Authzen(_)
+            | Endpoint::Door(_)
             | Endpoint::Brokers(_)
             | Endpoint::Kubernetes => ListenSurface::Decisions,
             Endpoint::Live | Endpoint::Ready => ListenSurface::Health,
@@ -88,6 +92,7 @@ const KINDS: &[&[Route]] = &[
     decisions::FIRST,
     decisions::SAPL,
     decisions::AUTHZEN,
+    doors::DOORS,
     identity::IDENTITY,
     tokens::OAUTH,
     decisions::XACML,
@@ -190,6 +195,7 @@ pub(crate) fn opened_by(path: &str, settings: &Settings) -> Option<&'static str>
             Some(if ask.is_of_emqx() { "`brokers.emqx`" } else { "`brokers.rabbitmq`" })
         }
         Endpoint::Kubernetes => Some("`kubernetes.on`"),
+        Endpoint::Door(_) => Some("`doors.on`"),
         Endpoint::Identity(_) => Some("`identity.users` or `[[identity.ldap]]`"),
         Endpoint::Oauth(_) => Some("`oauth.issuer`"),
         Endpoint::Oidc(oidc::Ask::UpstreamCallback | oidc::Ask::UpstreamLogout) => {
@@ -245,6 +251,7 @@ impl Route {
             Endpoint::Brokers(ask) if ask.is_of_emqx() => settings.brokers.emqx,
             Endpoint::Brokers(_) => settings.brokers.rabbitmq,
             Endpoint::Kubernetes => settings.kubernetes.on,
+            Endpoint::Door(_) => settings.doors.on,
             Endpoint::Identity(_) => settings.identity.is_on(),
             Endpoint::Oauth(_) => settings.oauth.is_on(),
             Endpoint::Oidc(oidc::Ask::UpstreamCallback | oidc::Ask::UpstreamLogout) => {

@@ -382,6 +382,7 @@ fn decide_by_policies(parts: &Parts) -> Result<Option<Sources>, StartError> {
     let settings = &parts.settings;
     let is_asked = settings.answers_sapl()
         || settings.answers_authzen()
+        || settings.doors.on
         || settings.rsocket.is_on()
         || settings.openam.asks_sapl();
     if !is_asked || parts.decider.get().is_some() {

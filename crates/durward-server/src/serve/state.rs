@@ -12,7 +12,7 @@ use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
 use crate::base::settings::{ServerSettings, Settings, SurfaceSet};
 use crate::surfaces::{
-    authzen, brokers, health, kubernetes, oauth, oidc, opa, openam, sapl, scim, v1, xacml,
+    authzen, brokers, doors, health, kubernetes, oauth, oidc, opa, openam, sapl, scim, v1, xacml,
 };
 use durward_net::tls::NotAccepted;
 
@@ -24,9 +24,9 @@ pub(super) const HTTP2_REQUESTS_PER_CONNECTION: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer {
     pub(super) address: SocketAddr,
-    pub(super) surfaces: SurfaceSet,
-    /// Whether they showed a certificate that was verified.
+    /// Whether callers show certificates where they did.
     pub(super) has_certificate: bool,
+    pub(super) surfaces: SurfaceSet,
 }
 
 /// Shared by all workers and connections over HTTP.
@@ -44,6 +44,7 @@ pub(crate) struct Http {
     pub(super) brokers: brokers::Surface,
     pub(super) opa: opa::Surface,
     pub(super) kubernetes: kubernetes::Surface,
+    pub(super) doors: doors::Surface,
     pub(super) v1: v1::Surface,
     pub(super) openam: openam::Surface,
     /// Tokens for other services, where they are given.

@@ -21,7 +21,7 @@ const SETTINGS: &str = "sapl.http = true\nauth.danger_allow_no_auth = true\n\
 const STAFF_READ: &str = "policy \"staff reads\" permit action == \"read\"; \"staff\" in subject.groups; subject.realm == \"/\";\n";
 
 /// `anna` of the staff, `berta` of nothing, `root` who administers; all have the password `secret`.
-fn fill(directory: &Directory) {
+pub(crate) fn fill(directory: &Directory) {
     let users = Users::open(&directory.path("users"), CHEAP, Arc::new(SystemEntropy)).unwrap();
     let password = StoredPassword::hash(&Password::new("secret").unwrap(), CHEAP, &SystemEntropy).unwrap();
     for (name, group) in [("anna", "staff"), ("berta", "guests"), ("root", "administrators")] {

@@ -23,6 +23,7 @@ mod crowds;
 mod decider;
 mod devices;
 mod dialects;
+mod doors;
 mod dpop;
 mod fence;
 mod guards;

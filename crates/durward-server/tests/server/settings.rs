@@ -37,6 +37,7 @@ const WITHOUT_DEFAULT: &[&str] = &[
     "brokers.callers.tenant",
     "opa.callers.tenant",
     "opa.documents",
+    "doors.login",
     "identity.users",
     "identity.data",
     "identity.cluster_key_path",

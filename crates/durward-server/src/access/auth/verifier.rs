@@ -12,7 +12,7 @@ use smol_str::SmolStr;
 
 use super::cache::{self, Cache};
 use super::secret::{self, Secrets};
-use super::{By, Denied, Identity, Presented, PresentedProof, Tokens};
+use super::{By, Denied, Identity, Presented, PresentedProof, TokenClaims, Tokens};
 use crate::access::dpop::{self, CheckedProof, NotProved, Seen};
 use crate::base::Clock;
 use crate::base::settings::{AuthSettings, ConfigError, JwtSettings, UserSettings};
@@ -139,7 +139,7 @@ impl Verifier {
             By::Nothing => self.changes.nothing,
             By::Token => self.changes.tokens,
             // No setting ends a session.
-            By::Session => 0,
+            By::Session | By::Place => 0,
             By::Secret => self.changes.users.get(&identity.name).copied().unwrap_or(0),
         };
         changed <= identity.settings
@@ -165,6 +165,20 @@ impl Verifier {
             Presented::Bearer(token) => self.key_of_token(token),
         };
         self.cache.get(&cache_key, now)?.ok().filter(|identity| identity.bound.is_none())
+    }
+
+    /// What a token says.
+    pub(super) async fn claims(&self, token: &str) -> Result<TokenClaims, Denied> {
+        let Some(tokens) = self.tokens.as_ref().filter(|_| token.len() <= CREDENTIALS_BYTES_MAX) else {
+            return Err(Denied::Wrong);
+        };
+        let now = (self.clock)();
+        let read = tokens.verify(token, now).await?;
+        if read.bound.is_some() {
+            return Err(Denied::Wrong);
+        }
+        let all = tokens.claims(token, now).await?;
+        Ok(TokenClaims { subject: read.subject, tenant: read.tenant, all })
     }
 
     fn key_of_password(&self, name: &str, password: &str) -> cache::CacheKey {

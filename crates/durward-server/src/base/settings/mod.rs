@@ -8,6 +8,8 @@ mod authzen;
 mod brokers;
 mod bundles;
 mod callers;
+pub(crate) mod doors;
+mod doors_path;
 mod dpop;
 mod environment;
 mod identity;
@@ -51,6 +53,8 @@ pub use authzen::{
 pub use brokers::BrokerSettings;
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
 pub use callers::CallerSettings;
+pub use doors::{DoorAllow, DoorIdentity, DoorRouteSettings, DoorsSettings, NoDoorIdentity};
+pub use doors_path::{NoPathTemplate, PathTemplate};
 pub use dpop::{BoundSubjects, ClientDpop};
 pub use durward_sources::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
@@ -118,6 +122,8 @@ pub struct Settings {
     pub brokers: BrokerSettings,
     /// Authorization for Kubernetes.
     pub kubernetes: KubernetesSettings,
+    /// Decisions for gateways.
+    pub doors: DoorsSettings,
     /// SAPL's decisions over RSocket.
     pub rsocket: RsocketSettings,
     /// Plans over HTTP.
@@ -162,6 +168,7 @@ impl Settings {
         self.kubernetes.check(&self.auth)?;
         self.opa.check(&self.auth)?;
         self.brokers.check(&self.identity, &self.auth)?;
+        self.doors.check()?;
         self.auth.check()?;
         self.identity.check(&self.oauth)?;
         self.identity.scim.check(&self.identity, &self.auth)?;
@@ -297,6 +304,7 @@ impl Settings {
         weak.extend(self.oauth.weaknesses());
         weak.extend(self.kubernetes.weaknesses());
         weak.extend(self.brokers.weaknesses());
+        weak.extend(self.doors.weaknesses());
         if self.openam.on {
             weak.extend(self.openam.weaknesses());
         }

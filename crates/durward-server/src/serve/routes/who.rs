@@ -24,6 +24,9 @@ pub(super) const WHO_AUTHENTICATES_AUTHZEN: &str =
 pub(super) const WHO_IS_OF_TENANT: &str =
     "callers that `[auth]` accepts, of this tenant; if `authzen.on` is set, or on a loopback address";
 
+/// A gateway. Not there unless `doors.on` is set.
+pub(super) const WHO_IS_GATEWAY: &str = "gateways: of `doors.proxies`, with a client certificate, or with credentials that `[auth]` accepts; if `doors.on` is set";
+
 /// Metadata is not secret.
 pub(super) const WHO_CONNECTS_AUTHZEN: &str =
     "anyone who can connect; if AuthZEN is on and `authzen.url` is set";

@@ -1,9 +1,10 @@
 //! `goto` and `gotoOnFail`: where a client wants its user to be sent. OpenAM says any address back to it, unless it was told which are
 //! good; here only those that are of this service.
 
-use hyper::{Uri, header};
+use hyper::header;
 
 use super::{Call, text_of};
+use crate::surfaces::http::links;
 
 /// What the query says under this name, if it leads to this host, or to one that the cookie is for.
 pub(super) fn wanted<'c>(call: &'c Call<'_>, name: &str) -> Option<&'c str> {
@@ -22,24 +23,11 @@ fn without_port(host: &str) -> &str {
 }
 
 fn leads_to(url: &str, host: Option<&str>, domain: &str) -> bool {
-    // Browsers read a backslash as a slash, and leave out control characters.
-    if url
-        .contains(|character: char| character == '\\' || character.is_control() || character.is_whitespace())
-    {
-        return false;
-    }
-    if url.starts_with('/') {
-        return !url.starts_with("//");
-    }
-    let Ok(uri) = url.parse::<Uri>() else { return false };
-    let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
-    let is_plain = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
-    let Some(there) = uri.host().filter(|_| is_web && is_plain).map(str::to_ascii_lowercase) else {
-        return false;
-    };
     let domain = domain.trim_start_matches('.').to_ascii_lowercase();
-    let is_of_domain = !domain.is_empty() && (there == domain || there.ends_with(&format!(".{domain}")));
-    is_of_domain || host.is_some_and(|host| host.eq_ignore_ascii_case(&there))
+    links::leads_to(url, |there| {
+        let is_of_domain = !domain.is_empty() && (there == domain || there.ends_with(&format!(".{domain}")));
+        is_of_domain || host.is_some_and(|host| host.eq_ignore_ascii_case(there))
+    })
 }
 
 #[cfg(test)]
