@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use durward_pdp::ir::Value;
 use durward_pdp::ir::value::Object;
 use durward_session::identity::Moment;
 use durward_session::identity::session::{Properties, User};
@@ -92,7 +93,10 @@ impl Users {
     /// There is no such user, or they may not log in any more.
     pub(super) async fn known(&self, name: &str) -> Result<BrokerUser, NotLetIn> {
         check_name(name)?;
-        let nothing = BrokerUser { name: name.into(), properties: None, is_verified: false, until: None };
+        // Policies ask for groups; whoever has none has an empty list of them.
+        let none: Object = [("groups", Value::array([]))].into_iter().collect();
+        let properties = Some(Arc::new(none));
+        let nothing = BrokerUser { name: name.into(), properties, is_verified: false, until: None };
         let user = match User::new(&self.realm, name) {
             Ok(user) => user,
             Err(_) if self.are_authenticated_elsewhere => return Ok(nothing),
