@@ -3,7 +3,7 @@
 use crate::lane::{self, LaneStep};
 use crate::report::{Outcome, Report};
 use crate::tools::{
-    CADDY, GO, HAPROXY, MOSQUITTO, MOSQUITTO_PUB, NGINX, NODE, OATHTOOL, OPENSSL, PROMETHEUS, SLAPD,
+    CADDY, GO, HAPROXY, MOSQUITTO, MOSQUITTO_PUB, NGINX, NODE, OATHTOOL, OPENSSL, PROMETHEUS, RABBITMQ, SLAPD,
 };
 use crate::{
     beside, built, check, clients, demo, dist, fuzz, instructions, lean, opcua, peers, plans, programs,
@@ -61,9 +61,20 @@ pub(crate) fn lane_steps() -> Vec<LaneStep> {
 
 /// Every test program and the examples of the documentation.
 fn tests() -> Outcome {
-    for tool in
-        [CADDY, GO, HAPROXY, MOSQUITTO, MOSQUITTO_PUB, NGINX, NODE, OATHTOOL, OPENSSL, PROMETHEUS, SLAPD]
-    {
+    for tool in [
+        CADDY,
+        GO,
+        HAPROXY,
+        MOSQUITTO,
+        MOSQUITTO_PUB,
+        NGINX,
+        NODE,
+        OATHTOOL,
+        OPENSSL,
+        PROMETHEUS,
+        RABBITMQ,
+        SLAPD,
+    ] {
         // The tests that want it say so themselves: passed over here, a failure on the build machine.
         if let Err(missing) = tool.get() {
             println!("{missing}");

@@ -75,6 +75,13 @@ pub(crate) const MOSQUITTO: Tool =
 pub(crate) const MOSQUITTO_PUB: Tool =
     Tool { names: &["mosquitto_pub"], package: "mosquitto-clients", purpose: "the tests of `mqtt.messages`" };
 
+/// A broker that asks who may log in.
+pub(crate) const RABBITMQ: Tool = Tool {
+    names: &["/usr/lib/rabbitmq/bin/rabbitmq-server"],
+    package: "rabbitmq-server",
+    purpose: "the tests of logins and permissions for RabbitMQ",
+};
+
 /// A directory of users.
 pub(crate) const SLAPD: Tool =
     Tool { names: &["slapd"], package: "slapd", purpose: "the tests of users in an LDAP directory" };
@@ -167,7 +174,7 @@ pub(crate) const CHROMIUM: Tool = Tool {
 };
 
 /// All of them that tests want.
-const ALL: [Tool; 27] = [
+const ALL: [Tool; 28] = [
     CPP_COMPILER,
     C_COMPILER,
     CMAKE,
@@ -181,6 +188,7 @@ const ALL: [Tool; 27] = [
     NPM,
     MOSQUITTO,
     MOSQUITTO_PUB,
+    RABBITMQ,
     SLAPD,
     NGINX,
     HAPROXY,

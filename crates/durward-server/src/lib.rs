@@ -30,18 +30,7 @@ pub use base::settings::{
     AskedIn, AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, AuditSyncs, AuthSettings, AuthzenActionSettings, AuthzenEntitySettings,
     AuthzenLanguage, AuthzenReasons, AuthzenSaplSettings, AuthzenSettings, AuthzenXacmlSettings, BeyondMax,
-    BoundSubjects, BundleSettings, ClientDpop, ClientGrant, ConfigError, CookieSameSite, DecisionLogSettings,
-    DoorAllow, DoorExtension, DoorIdentity, DoorRouteSettings, DoorsSettings, ForwardedBy, Guarded,
-    IdentitySettings, JwtSettings, LdapDepth, LdapFollow, LdapMemberIs, LdapSourceSettings, LdapUserSettings,
-    LimitSettings, ListenSettings, ListenSurface, LogFormat, LogLevel, LogSettings, NatsStoreSettings,
-    Network, NetworkParseError, NoDoorIdentity, NoPathTemplate, NoTemplate, OauthClientSettings,
-    OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings,
-    OpcuaSettings, OpenamApplicationSettings, OpenamSettings, Overrides, PagesSettings, PasskeysSettings,
-    PathTemplate, PlanSettings, PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode,
-    ResetSettings, RsocketSettings, SaplSettings, SchemaSettings, ScimSettings, SecondStepAt, ServerSettings,
-    SessionMode, Settings, SourceSettings, StoredProperties, SubjectsAssertedBy, Template, TlsSettings,
-    TokenAlgorithm, UpstreamClientAuth, UpstreamLinkBy, UpstreamSettings, UserSettings,
-    WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
+    BoundSubjects, BrokerSettings, BundleSettings, CallerSettings, ClientDpop, ClientGrant, ConfigError, CookieSameSite, DecisionLogSettings, DoorAllow, DoorExtension, DoorIdentity, DoorRouteSettings, DoorsSettings, ForwardedBy, Guarded, IdentitySettings, JwtSettings, KubernetesErrors, KubernetesSettings, LdapDepth, LdapFollow, LdapMemberIs, LdapSourceSettings, LdapUserSettings, LimitSettings, ListenSettings, ListenSurface, LogFormat, LogLevel, LogSettings, NatsCalloutSettings, NatsStoreSettings, Network, NetworkParseError, NoDoorIdentity, NoPathTemplate, NoTemplate, OauthClientSettings, OauthSettings, OpaSettings, OpaShape, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings, OpenamApplicationSettings, OpenamSettings, Overrides, PagesSettings, PasskeysSettings, PathTemplate, PlanSettings, PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode, ResetSettings, RsocketSettings, SaplSettings, SchemaSettings, ScimSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, StoredProperties, SubjectsAssertedBy, Template, TlsSettings, TokenAlgorithm, UpstreamClientAuth, UpstreamLinkBy, UpstreamSettings, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;
@@ -50,4 +39,5 @@ pub use serve::routes::{ROUTES, Route};
 pub use serve::server::{Listeners, Served, Server, StartError};
 pub use surfaces::health::probe::{Probed, ProbedHealth, metrics_text, serve_probe};
 pub use surfaces::login_page;
+pub use surfaces::opa::ROUTES as OPA_ROUTES;
 pub use surfaces::openam::ROUTES as OPENAM_ROUTES;

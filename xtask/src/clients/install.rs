@@ -3,7 +3,7 @@
 use super::Missing;
 use crate::metadata::{self, Metadata};
 use crate::process::run;
-use crate::tools::{CHROMIUM, JAVA, MAVEN, NODE, NPM, PYTHON, Tool};
+use crate::tools::{CHROMIUM, GO, JAVA, MAVEN, NODE, NPM, OPENSSL, PYTHON, Tool};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -153,6 +153,20 @@ pub(super) fn openam_agents() -> Result<Command, Missing> {
     let folder = node_packages("openam-agents", &["agents.js"])?;
     let mut command = Command::new(tool(NODE)?);
     command.arg("--no-warnings").arg(folder.join("agents.js"));
+    Ok(command)
+}
+
+/// The authorization webhook of Kubernetes' API server, with its own reader of settings. Compiling it takes minutes, once.
+pub(super) fn kubernetes() -> Result<Command, Missing> {
+    let (go, _) = (tool(GO)?, tool(OPENSSL)?);
+    let (folder, scripts) = (folder("kubernetes-client")?, scripts("kubernetes"));
+    let program = folder.join("kubernetes");
+    fs::create_dir_all(&folder).map_err(|error| format!("no folder: {error}"))?;
+    let mut build = Command::new(go);
+    build.args(["build", "-o"]).arg(&program).arg(".").current_dir(&scripts);
+    run(build.env("CGO_ENABLED", "0").env("GOFLAGS", "-mod=readonly -buildvcs=false"))?;
+    let mut command = Command::new(program);
+    command.env("MANUAL", metadata::root().join("docs/kubernetes.md"));
     Ok(command)
 }
 

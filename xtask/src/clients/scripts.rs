@@ -29,6 +29,12 @@ pub(super) const SCRIPTS: [Script; 6] = [
         get: install::openam_agents,
         folder: "openam",
     },
+    // What an API server asks with, set up as the manual says.
+    Script {
+        name: "Go, webhook of Kubernetes' k8s.io/apiserver 0.37.2",
+        get: install::kubernetes,
+        folder: "kubernetes",
+    },
     // The same users behind other programs, set up as the manual says.
     Script { name: "apache2, mod_auth_openidc of Debian", get: parties::apache, folder: "behind-apache" },
     Script { name: "Java, spring-security-oauth2-client 7.0.6", get: parties::spring, folder: "with-spring" },

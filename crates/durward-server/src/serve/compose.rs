@@ -28,7 +28,10 @@ use crate::policies::InForce;
 use crate::question::{self, Asker};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::login_page::LoginPages;
-use crate::surfaces::{authzen, doors, health, oauth, oidc, openam, rsocket, sapl, scim, v1, xacml};
+use crate::surfaces::{
+    authzen, brokers, callers, doors, health, kubernetes, oauth, oidc, opa, openam, rsocket, sapl, scim, v1,
+    xacml,
+};
 use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
 
 /// A server's parts. Only what starts and ends a server holds them all.
@@ -111,6 +114,22 @@ impl Parts {
                 clock: &clock,
             },
         );
+        let callers = callers::Parts {
+            authenticator: &authenticator,
+            default_tenant: &settings.auth.default_tenant,
+            bodies: &bodies,
+            metrics: &metrics,
+        };
+        let brokers = brokers::Surface::new(
+            &settings,
+            &brokers::Parts {
+                callers: &callers,
+                asker: &asker,
+                service: service.as_ref(),
+                subjects: subjects.as_ref(),
+                clock: &clock,
+            },
+        );
         let oauth =
             issued.map(|issued| oauth::Surface::new(&issued, &bodies, &metrics, &clock)).transpose()?;
         let rsocket = rsocket::Surface::new(
@@ -155,6 +174,9 @@ impl Parts {
                 },
             ),
             authzen,
+            brokers,
+            opa: opa::Surface::new(&settings, &asker, &callers),
+            kubernetes: kubernetes::Surface::new(&settings, &asker, &callers),
             doors: doors::Surface::new(
                 &settings,
                 &doors::Parts {

@@ -68,6 +68,12 @@ pub(super) async fn answer(
         None if http.openam.is_at(request.uri().path()) => {
             (RouteName::OPENAM, whole(http.openam.answer(&call, request).await))
         }
+        None if http.opa.is_at(request.uri().path()) && !peer.surfaces.has(ListenSurface::Decisions) => {
+            (RouteName::OPA, elsewhere(http, &request))
+        }
+        None if http.opa.is_at(request.uri().path()) => {
+            (RouteName::OPA, whole(http.opa.answer(&call, request).await))
+        }
         None if http.settings.doors.on && grpc::is_call(&request) => {
             (RouteName::OTHER, grpc::failure(Code::Unimplemented, "there is no such method"))
         }
@@ -181,6 +187,8 @@ async fn dispatch(
         Endpoint::GrpcHealth(ask) => return http.health.grpc(ask, request).await,
         Endpoint::Pdp(dialect) => http.xacml.answer(call, dialect, request).await,
         Endpoint::Authzen(ask) => http.authzen.answer(call, ask, request).await,
+        Endpoint::Brokers(ask) => http.brokers.answer(call, ask, request).await,
+        Endpoint::Kubernetes => http.kubernetes.answer(call, request).await,
         Endpoint::Door(door) => http.doors.answer(call, door, request).await,
         Endpoint::Wso2Home => dialect::wso2_home(request.headers()),
         Endpoint::Home => http.health.home(request.headers()),
@@ -265,6 +273,8 @@ fn refuse_method(http: &Http, route: &routes::Route, request: &hyper::Request<In
         Endpoint::Home
         | Endpoint::Pdp(_)
         | Endpoint::Authzen(_)
+        | Endpoint::Brokers(_)
+        | Endpoint::Kubernetes
         | Endpoint::Door(_)
         | Endpoint::EnvoyCheck
         | Endpoint::GrpcHealth(_)

@@ -86,6 +86,8 @@ enum By {
     Token,
     /// The session of a user.
     Session,
+    /// The operator's word: a certificate or an address that settings name.
+    Program,
     /// Its address or its certificate: a gateway, which speaks of others.
     Place,
 }
@@ -95,7 +97,7 @@ impl Identity {
     pub(crate) fn is_authenticated(&self) -> bool {
         match self.by {
             By::Nothing | By::Place => false,
-            By::Secret | By::Token | By::Session => true,
+            By::Secret | By::Token | By::Session | By::Program => true,
         }
     }
 
@@ -112,6 +114,12 @@ impl Identity {
             by: By::Session,
             settings: 0,
         }
+    }
+
+    /// A program that settings name by its certificate or its address. It asks about users of its own, so its word about a subject counts.
+    pub(crate) fn of_program(tenant: SmolStr, name: &str) -> Identity {
+        let by = By::Program;
+        Identity { may_assert_subjects: true, by, ..Identity::of_session(tenant, name) }
     }
 }
 

@@ -5,19 +5,24 @@
 
 mod auth;
 mod authzen;
+mod brokers;
 mod bundles;
+mod callers;
 pub(crate) mod doors;
 mod doors_path;
 mod dpop;
 mod environment;
 mod identity;
+mod kubernetes;
 mod ldap;
 mod listen;
 mod log;
 mod names;
 mod nats;
+mod nats_callout;
 mod network;
 mod oauth;
+mod opa;
 mod opcua;
 mod openam;
 mod openam_policies;
@@ -45,7 +50,9 @@ pub use authzen::{
     AuthzenActionSettings, AuthzenEntitySettings, AuthzenLanguage, AuthzenReasons, AuthzenSaplSettings,
     AuthzenSettings, AuthzenXacmlSettings, NoTemplate, StoredProperties, Template,
 };
+pub use brokers::BrokerSettings;
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
+pub use callers::CallerSettings;
 pub use doors::{DoorAllow, DoorExtension, DoorIdentity, DoorRouteSettings, DoorsSettings, NoDoorIdentity};
 pub use doors_path::{NoPathTemplate, PathTemplate};
 pub use dpop::{BoundSubjects, ClientDpop};
@@ -57,15 +64,18 @@ pub use environment::Overrides;
 pub use identity::{
     AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, SubjectsAssertedBy, WithoutStore,
 };
+pub use kubernetes::{KubernetesErrors, KubernetesSettings};
 pub use ldap::{LdapFollow, LdapMemberIs, LdapUserSettings};
 pub(crate) use listen::SurfaceSet;
 pub use listen::{ListenSettings, ListenSurface};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
 pub use nats::NatsStoreSettings;
+pub use nats_callout::NatsCalloutSettings;
 pub use network::{Network, NetworkParseError};
 pub(crate) use oauth::is_scope;
 pub use oauth::{ClientGrant, OauthClientSettings, OauthSettings, TokenAlgorithm};
+pub use opa::{OpaSettings, OpaShape};
 pub use opcua::{
     OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings,
 };
@@ -107,6 +117,12 @@ pub struct Settings {
     pub sapl: SaplSettings,
     /// Decisions for clients of AuthZEN.
     pub authzen: AuthzenSettings,
+    /// Decisions for clients of the Open Policy Agent.
+    pub opa: OpaSettings,
+    /// Logins and permissions for message brokers.
+    pub brokers: BrokerSettings,
+    /// Authorization for Kubernetes.
+    pub kubernetes: KubernetesSettings,
     /// Decisions for gateways.
     pub doors: DoorsSettings,
     /// SAPL's decisions over RSocket.
@@ -150,6 +166,9 @@ impl Settings {
         self.rsocket.check()?;
         self.plan.check()?;
         self.authzen.check(&self.identity)?;
+        self.kubernetes.check(&self.auth)?;
+        self.opa.check(&self.auth)?;
+        self.brokers.check(&self.identity, &self.auth)?;
         self.doors.check()?;
         self.auth.check()?;
         self.identity.check(&self.oauth)?;
@@ -284,6 +303,8 @@ impl Settings {
             weak.extend(self.remote_bundles.weaknesses());
         }
         weak.extend(self.oauth.weaknesses());
+        weak.extend(self.kubernetes.weaknesses());
+        weak.extend(self.brokers.weaknesses());
         weak.extend(self.doors.weaknesses());
         if self.openam.on {
             weak.extend(self.openam.weaknesses());

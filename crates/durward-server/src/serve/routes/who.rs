@@ -34,6 +34,18 @@ pub(super) const WHO_CONNECTS_TO_DOORS: &str = "anyone who can connect; if `door
 pub(super) const WHO_CONNECTS_AUTHZEN: &str =
     "anyone who can connect; if AuthZEN is on and `authzen.url` is set";
 
+/// Not there unless `kubernetes.on` is set.
+pub(super) const WHO_IS_API_SERVER: &str =
+    "callers that `[auth]` or `[kubernetes.callers]` accepts; if `kubernetes.on` is set";
+
+/// Not there unless `brokers.rabbitmq` is set.
+pub(super) const WHO_IS_RABBITMQ: &str =
+    "callers that `[auth]` or `[brokers.callers]` accepts; if `brokers.rabbitmq` is set";
+
+/// Not there unless `brokers.emqx` is set.
+pub(super) const WHO_IS_EMQX: &str =
+    "callers that `[auth]` or `[brokers.callers]` accepts; if `brokers.emqx` is set";
+
 /// Whoever knows a password. Not there unless `identity.users` or `identity.ldap` is set.
 pub(super) const WHO_LOGS_IN: &str = "a user who logs in; if `[identity]` has users";
 

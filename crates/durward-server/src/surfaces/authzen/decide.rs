@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use durward_pdp::ir::Value;
 use durward_pdp::ir::value::Object;
 use durward_session::identity::session::User;
-use durward_session::identity::user::Account;
 use hyper::StatusCode;
-use smol_str::SmolStr;
 
 use super::{Ask, Surface};
 use crate::access::auth::Identity;
-use crate::access::subject::Shown;
+use crate::access::subject::{Shown, document};
 use crate::base::settings::StoredProperties;
 use crate::decision_log::Surface as Way;
 use crate::question::{Asked, Entity, Logged as AskedLogged, Question, SubjectBy, Verdict, Wrong};
@@ -124,7 +121,7 @@ impl Asking<'_> {
                 "what is known of a user cannot be said at the moment",
             )
         })?;
-        Ok(account.as_ref().map(properties_of))
+        Ok(account.as_ref().map(document::of_account))
     }
 
     /// Whether users are entities of this type, for this caller.
@@ -155,20 +152,4 @@ pub(super) fn merged(
     };
     let more = of(second).into_iter().filter(|(name, _)| !first.contains_key(name));
     Some(Arc::new(of(first).into_iter().chain(more).collect()))
-}
-
-/// What is known of a user: groups, attributes and the realm.
-pub(super) fn properties_of(account: &Account) -> Arc<Object> {
-    let texts = |texts: &[String]| Value::array(texts.iter().map(Value::text));
-    let attributes =
-        account.attributes.iter().map(|(name, values)| (SmolStr::from(name.as_str()), texts(values)));
-    Arc::new(
-        [
-            ("realm", Value::text(&account.realm)),
-            ("groups", texts(&account.groups)),
-            ("attributes", Value::object(attributes)),
-        ]
-        .into_iter()
-        .collect(),
-    )
 }

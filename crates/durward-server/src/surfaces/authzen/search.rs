@@ -11,10 +11,11 @@ use durward_session::identity::user::Account;
 use hyper::StatusCode;
 use smol_str::SmolStr;
 
-use super::decide::{Asking, Logged, merged, properties_of};
+use super::decide::{Asking, Logged, merged};
 use super::narrow::{Look, Narrowed};
 use super::page::{Cursor, PageAsked};
 use super::parts::{PartName, Parts, action, body};
+use crate::access::subject::document;
 use crate::question::{Action, Entity, Question, Wrong};
 
 /// After so many decisions others are served.
@@ -243,7 +244,7 @@ impl Search<'_, '_> {
                 let id = SmolStr::from(account.subject.as_str());
                 let tenant = &self.asking.identity.tenant;
                 if self.asking.surface.entities.of(tenant).get(kind, &id).is_none() {
-                    self.entity(USERS, &id, &properties_of(&account)).await?;
+                    self.entity(USERS, &id, &document::of_account(&account)).await?;
                 }
             }
         }
