@@ -6,17 +6,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use durward_files::is_weak_key;
-use durward_session::identity::user::{Directory, PasswordRules};
+use durward_session::identity::session::User;
+use durward_session::identity::user::{Account, Directory, PasswordRules};
 use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy, hex};
 use durward_session::ldap::LdapDirectory;
 use durward_session::nats::{Nats, NatsUsers, Retention};
 use durward_session::store::journal::Journal;
 use durward_session::{
-    AuditSettings, Beside, Builder, Embedded, Running, Service, ServiceSettings, UserDirectory, read_secret,
+    AuditSettings, Beside, Builder, DirectoryFault, Embedded, Running, Service, ServiceSettings, UserDirectory,
+    read_secret,
 };
 
 use crate::base::Clock;
-use crate::base::settings::{IdentitySettings, SessionMode};
+use crate::base::settings::{IdentitySettings, LdapUserSettings, SessionMode};
 
 /// The journal of sessions in `identity.data`.
 const SESSIONS: &str = "sessions.journal";
@@ -66,7 +68,7 @@ pub fn start_sessions(
     builder.start().map(Some)
 }
 
-/// The directories of all realms, and that of the file of users.
+/// The directories of all realms, and that of the file of users, which keeps second steps and passkeys of users of the others too.
 fn with_users(
     mut builder: Builder,
     settings: &IdentitySettings,
@@ -96,7 +98,8 @@ fn with_users(
         let rules =
             if directory.change_passwords { settings.password_rules()? } else { PasswordRules::default() };
         let users: Arc<dyn UserDirectory> = Arc::new(LdapDirectory::with_password_rules(directory, rules)?);
-        let kept = shared.as_ref().filter(|_| settings.passkeys.is_on());
+        // By realm: of a directory with several, the password alone would be enough in the next one.
+        let kept = shared.as_ref().filter(|_| ldap.realms.len() == 1);
         let directory: Arc<dyn UserDirectory> = match kept {
             Some(kept) => Arc::new(Beside::new(users, Arc::clone(kept))),
             None => users,
@@ -106,6 +109,19 @@ fn with_users(
         }
     }
     Ok((builder, shared))
+}
+
+/// What an LDAP directory knows of a user, for commands that keep something beside it: under the name that the directory writes. Needs a
+/// tokio runtime.
+///
+/// # Errors
+/// The settings cannot be used, or the directory cannot be asked.
+pub async fn account_in(ldap: &LdapUserSettings, user: &User) -> Result<Option<Account>, IdentityError> {
+    let directory = LdapDirectory::with_password_rules(ldap.directory()?, PasswordRules::default())?;
+    directory.account(user).await.map_err(|fault| match fault {
+        DirectoryFault::Busy { .. } => IdentityError::new("too many ask the directory; try again later"),
+        DirectoryFault::Failed(error) => error,
+    })
 }
 
 /// The server's clock, as sessions count.

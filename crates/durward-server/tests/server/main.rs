@@ -22,6 +22,8 @@ mod crowds;
 mod decider;
 mod devices;
 mod dialects;
+#[cfg(feature = "ldap")]
+mod directory_steps;
 mod dpop;
 mod fence;
 mod guards;

@@ -6,6 +6,7 @@
 
 mod admin;
 mod login;
+mod lost_steps;
 mod object;
 mod openapi;
 mod own;
@@ -79,6 +80,8 @@ pub(crate) enum Act {
     PasskeyRemove,
     AdminPasskeys,
     AdminPasskeysRemove,
+    AdminSecondStep,
+    AdminSecondStepRemove,
     OpenApi,
 }
 
@@ -204,6 +207,8 @@ impl Surface {
             Act::PasskeyRemove => passkeys::remove(&request).await,
             Act::AdminPasskeys => passkeys::admin_list(&request).await,
             Act::AdminPasskeysRemove => passkeys::admin_remove(&request).await,
+            Act::AdminSecondStep => lost_steps::second_step(&request).await,
+            Act::AdminSecondStepRemove => lost_steps::remove(&request).await,
             Act::OpenApi => self.described(),
         }
     }

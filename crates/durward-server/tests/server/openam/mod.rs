@@ -2,10 +2,11 @@
 //! in with.
 
 mod around;
-mod browser;
+pub(crate) mod browser;
 mod hostile;
 mod notifications;
 mod observed;
+mod passkeys;
 mod password_change;
 mod policies;
 mod profile;
