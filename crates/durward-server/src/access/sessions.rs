@@ -13,8 +13,8 @@ use durward_session::ldap::LdapDirectory;
 use durward_session::nats::{Nats, NatsUsers, Retention};
 use durward_session::store::journal::Journal;
 use durward_session::{
-    AuditSettings, Beside, Builder, DirectoryFault, Embedded, Running, Service, ServiceSettings, UserDirectory,
-    read_secret,
+    AuditSettings, Beside, Builder, DirectoryFault, Embedded, Running, Service, ServiceSettings,
+    UserDirectory, read_secret,
 };
 
 use crate::base::Clock;

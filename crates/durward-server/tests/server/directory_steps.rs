@@ -67,9 +67,8 @@ fn codes_are_set_up_asked_for_and_removed_over_http() {
     let own = "/v1/users/me/second-step";
     let anna = text(&ok(&world.log_in("anna"))["token"]);
     assert_eq!(ok(&get(server, own, &anna)), json!({ "second_step": false, "recovery_codes_left": 0 }));
-    let enrol = |password: &str| {
-        post(server, &format!("{own}/enrol"), Some(&anna), &json!({ "password": password }))
-    };
+    let enrol =
+        |password: &str| post(server, &format!("{own}/enrol"), Some(&anna), &json!({ "password": password }));
     assert_eq!(enrol("wrong").status, 403);
     let begun = ok(&enrol("secret"));
     assert!(text(&begun["uri"]).contains("durward:anna"), "{begun}");
@@ -162,7 +161,10 @@ fn openams_callbacks_and_pages_ask_for_the_code() {
         world.server.send("POST", "/openam/json/authenticate", headers, body.as_bytes())
     };
     let asked = ok(&send(&credentials, ""));
-    assert_eq!((&asked["tokenId"], &asked["callbacks"][0]["type"]), (&Value::Null, &json!("PasswordCallback")));
+    assert_eq!(
+        (&asked["tokenId"], &asked["callbacks"][0]["type"]),
+        (&Value::Null, &json!("PasswordCallback"))
+    );
     let filled = |asked: &Value, code: &str| {
         let mut filled = asked.clone();
         filled["callbacks"][0]["input"][0]["value"] = code.into();

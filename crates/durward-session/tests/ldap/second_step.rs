@@ -8,7 +8,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use durward_identity::login::ThrottleSettings;
 use durward_identity::session::{Level, Properties, Purpose, User};
 use durward_identity::user::{
-    Account, Directory, HashCosts, LoginFailure, Password, PasswordCheck, StoredPassword, Totp, UserStore as _,
+    Account, Directory, HashCosts, LoginFailure, Password, PasswordCheck, StoredPassword, Totp,
+    UserStore as _,
 };
 use durward_identity::{Moment, SystemEntropy};
 use durward_session::ldap::{LdapGroups, LdapMember, LdapMembership, LdapSettings};
@@ -145,7 +146,10 @@ async fn a_user_of_a_directory_sets_up_codes_and_is_asked_for_them() {
     let names: Vec<String> = world.kept.list().into_iter().map(|account| account.subject).collect();
     assert_eq!(names, ["anna"]);
     // Nobody logs in by what stands beside, and the directory knows nothing of it.
-    assert_eq!(accounts.find(&Administrator::operator("test"), &user("anna")).await, Err(AccountFailed::NotKept));
+    assert_eq!(
+        accounts.find(&Administrator::operator("test"), &user("anna")).await,
+        Err(AccountFailed::NotKept)
+    );
     let challenge = world.challenge("anna").await;
     assert_eq!(world.answer(&challenge, "000000").await, Err(Refused::Wrong));
     let session = granted(world.answer(&challenge, &device.totp.code(now())).await);
@@ -325,7 +329,6 @@ async fn nobody_logs_in_by_a_password_that_stands_beside() {
     assert_eq!(world.login("anna").await, Err(Refused::Wrong));
     let users = Beside::new(Arc::new(directory(settings(&world.slapd))), Arc::clone(&world.kept));
     let anna = user("anna");
-    let checked =
-        users.check(now(), &anna, Password::new("secret").unwrap()).await.unwrap();
+    let checked = users.check(now(), &anna, Password::new("secret").unwrap()).await.unwrap();
     assert_eq!(checked, PasswordCheck::Wrong(LoginFailure::Disabled));
 }

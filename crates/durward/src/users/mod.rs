@@ -15,9 +15,7 @@ use durward_server::{IdentitySettings, read_cluster_secret};
 use durward_session::ResetLinks;
 use durward_session::identity::passkey::Passkeys;
 use durward_session::identity::session::User;
-use durward_session::identity::user::{
-    Account, AccountLink, Directory, ImportLine, Password, UserStore,
-};
+use durward_session::identity::user::{Account, AccountLink, Directory, ImportLine, Password, UserStore};
 use durward_session::identity::{IdentityError, Moment, SystemEntropy};
 
 use crate::failure::{CommandError, CommandResult, without_number};

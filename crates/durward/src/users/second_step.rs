@@ -50,7 +50,8 @@ impl SecondStepArguments {
     /// The user in the directory of their realm.
     fn found_outside(&self, settings: &IdentitySettings, user: &User) -> Result<Account, CommandError> {
         let serves = |realms: &[String]| realms.iter().any(|realm| realm == user.realm());
-        let ldap = settings.ldap.iter().find(|ldap| serves(&ldap.realms)).ok_or_else(|| self.named.nobody())?;
+        let ldap =
+            settings.ldap.iter().find(|ldap| serves(&ldap.realms)).ok_or_else(|| self.named.nobody())?;
         if ldap.realms.len() > 1 {
             return Err(CommandError::new("no second steps are kept of users in this directory")
                 .hint("it serves several realms: name one in `identity.ldap.realms`"));
@@ -58,7 +59,11 @@ impl SecondStepArguments {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let found = runtime.block_on(account_in(ldap, user)).map_err(failed)?;
         found.ok_or_else(|| {
-            CommandError::new(format!("the directory of the realm `{}` has no user `{}`", user.realm(), user.subject()))
+            CommandError::new(format!(
+                "the directory of the realm `{}` has no user `{}`",
+                user.realm(),
+                user.subject()
+            ))
         })
     }
 
@@ -68,7 +73,8 @@ impl SecondStepArguments {
         let (codes, recovery) = RecoveryCodes::generate(&SystemEntropy).map_err(failed)?;
         let uri = totp.to_uri("durward", user.subject());
         let set = |account: &mut Account| {
-            account.second_step = Some(SecondStep { totp: totp.clone(), used: None, recovery: recovery.clone() });
+            account.second_step =
+                Some(SecondStep { totp: totp.clone(), used: None, recovery: recovery.clone() });
             // Sessions that began without it are over.
             account.password_since_ms = now().ms();
         };
@@ -77,7 +83,10 @@ impl SecondStepArguments {
             set(&mut account);
             // Somebody else may have begun to keep something of the user meanwhile.
             if !directory.add(account).map_err(failed)? {
-                return Err(CommandError::new(format!("`{}` was changed in this moment: try again", user.subject())));
+                return Err(CommandError::new(format!(
+                    "`{}` was changed in this moment: try again",
+                    user.subject()
+                )));
             }
         }
         let codes = codes.join("\n  ");

@@ -30,7 +30,8 @@ pub(crate) fn is_only(request: Option<&PasskeyRequest>) -> bool {
 impl Sender<'_> {
     /// Goes on with a login by a passkey: the whole of it, or its second step. The ticket is that of the form.
     pub(crate) async fn passkey(&self, ticket: &str, credential: &str, properties: Properties) -> Stepped {
-        let login = self.service.login_with_passkey(self.passkey_answer(ticket, credential, properties)).await;
+        let login =
+            self.service.login_with_passkey(self.passkey_answer(ticket, credential, properties)).await;
         stepped(login, PageError::Passkey)
     }
 

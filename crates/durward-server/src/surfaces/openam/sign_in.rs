@@ -354,10 +354,12 @@ async fn went_on(browser: &BrowserCall<'_>, mut sign_in: SignIn, stepped: Steppe
             sign_in.stage = Stage::Password;
             form(browser, &sign_in, Some(PageError::Expired))
         }
-        Stepped::Again(error @ (PageError::Password | PageError::Code | PageError::Passkey)) => match &sign_in.wanted.on_fail {
-            Some(address) => redirect::to(address, &[]),
-            None => form(browser, &sign_in, Some(error)),
-        },
+        Stepped::Again(error @ (PageError::Password | PageError::Code | PageError::Passkey)) => {
+            match &sign_in.wanted.on_fail {
+                Some(address) => redirect::to(address, &[]),
+                None => form(browser, &sign_in, Some(error)),
+            }
+        }
         Stepped::Again(error) => form(browser, &sign_in, Some(error)),
     }
 }

@@ -47,7 +47,8 @@ const PASSWORD_OVER: (&str, &str) =
     ("403", "the password is right and must be changed, which is not possible here");
 const NO_USER: (&str, &str) = ("404", "there is no such user");
 const NOT_KEPT: (&str, &str) = ("409", "the realm's users are in a directory that is not changed here");
-const HAS_STEP: (&str, &str) = ("409", "the user has a second step already, or none is kept here of the realm's users");
+const HAS_STEP: (&str, &str) =
+    ("409", "the user has a second step already, or none is kept here of the realm's users");
 const BAD_PARAMETER: (&str, &str) = ("400", "a parameter is unknown, there twice or not what it must be");
 const NO_PASSKEY: (&str, &str) = ("404", "there is no such passkey, or none are kept here");
 const NO_PASSKEYS: (&str, &str) = ("409", "there are no passkeys here, or the user has none");
@@ -305,7 +306,10 @@ const OPERATIONS: &[Operation] = &[
         shown: Shown::Yes,
         body: Some(("Whose", Needed::Yes)),
         answers: &["Done"],
-        others: &[NO_ADMINISTRATOR, ("409", "the user has no second step, or none is kept here of the realm's users")],
+        others: &[
+            NO_ADMINISTRATOR,
+            ("409", "the user has no second step, or none is kept here of the realm's users"),
+        ],
     },
     Operation {
         id: "listUsers",

@@ -12,4 +12,4 @@ mod policies;
 mod profile;
 mod recorded;
 mod second_step;
-mod world;
+pub(crate) mod world;

@@ -89,17 +89,14 @@ fn shown(
     user.page(request, step, Some(new), None, error)
 }
 
-async fn confirm(
-    request: &BrowserRequest<'_>,
-    user: &SignedIn<'_>,
-    new: NewDevice,
-    code: &str,
-) -> Answer {
+async fn confirm(request: &BrowserRequest<'_>, user: &SignedIn<'_>, new: NewDevice, code: &str) -> Answer {
     let confirmed = user.accounts.confirm_second_step(user.holder(request), &new.enrolment, code).await;
     match confirmed {
         Ok(codes) => signed_out(request, Step::RecoveryCodes { codes }),
         // The device is as it was: another code of it may be right.
-        Err(AccountFailed::Refused(why)) => shown(request, user, new, Some(of_refused(&why, PageError::Code))),
+        Err(AccountFailed::Refused(why)) => {
+            shown(request, user, new, Some(of_refused(&why, PageError::Code)))
+        }
         Err(AccountFailed::NoEnrolment) => request.message(Message::Over),
         Err(why) => refused(request, user, &why, PageError::Code).await,
     }
