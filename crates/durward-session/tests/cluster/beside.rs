@@ -70,7 +70,9 @@ impl Keeper {
     async fn answer(&self, challenge: &str, code: &str) -> Result<String, Refused> {
         match self.node.service.answer_challenge(challenge, code, HOME, Properties::new()).await? {
             Login::Granted(granted, _) => Ok(granted.token),
-            other => panic!("{other:?}"),
+            other @ (Login::Recognized(_) | Login::CodeNeeded(_) | Login::PasswordChangeNeeded(_)) => {
+                panic!("{other:?}")
+            }
         }
     }
 
