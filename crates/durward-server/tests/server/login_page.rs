@@ -534,7 +534,7 @@ fn the_preview_has_every_page_in_every_language_and_leads_to_each() {
     let files = built_in().preview();
     let index = &files[0];
     assert_eq!(index.name, "index.html");
-    assert_eq!(files.len(), 1 + 2 * 27);
+    assert_eq!(files.len(), 1 + 2 * 33);
     for file in &files[1..] {
         assert!(index.html.contains(&format!("href=\"{}\"", file.name)), "{}", file.name);
         assert!(file.html.starts_with("<!doctype html>"), "{}", file.name);
