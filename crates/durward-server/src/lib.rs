@@ -23,7 +23,7 @@ mod surfaces;
 
 pub use access::auth::{SecretDigestError, digest_of_secret};
 pub use access::issued::KeyStore;
-pub use access::sessions::{read_cluster_secret, start_sessions};
+pub use access::sessions::{account_in, read_cluster_secret, start_sessions};
 pub use base::Clock;
 pub use base::log::{LineWriter, LogError, LogHandle, start_log, start_log_on};
 pub use base::settings::{

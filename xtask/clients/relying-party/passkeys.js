@@ -1,7 +1,9 @@
 // Passkeys in a real browser, with its virtual authenticator: `node passkeys.js DURWARD FOLDER [PICTURES]`, where `CHROMIUM` names Chromium.
-// A user enrols one, signs in with it alone and as the second step, and removes it. Says a line for each case.
+// A user enrols one, signs in with it alone and as the second step, at an application and at OpenAM's login page, and removes it; then they set
+// up the codes of an authenticator app, and remove them. Says a line for each case.
 
 import { spawn, spawnSync } from 'node:child_process'
+import { createHmac } from 'node:crypto'
 import { chmodSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
@@ -10,6 +12,9 @@ import { chromium } from 'playwright-core'
 
 const [durward, folder, pictures] = process.argv.slice(2)
 const notes = []
+
+/** Where OpenAM's login page sends users who come from nowhere. */
+const ARRIVED = '/health/live'
 
 function assert(holds, ...why) {
   if (!holds) throw new Error(why.map(String).join(' '))
@@ -36,10 +41,22 @@ function prepare(issuer, callback) {
   writeFileSync(join(folder, 'policies/all.sapl'), 'policy "all" permit\n')
   const settings = `server.listen = '127.0.0.1:${new URL(issuer).port}'\npolicies.path = 'policies'\n[identity]\nusers = 'users'\n\
 cookie_secure = false\n[identity.passkeys]\nrp_id = 'localhost'\norigins = ['${issuer}']\n[oauth]\nissuer = '${issuer}'\ndata = 'oauth'\n\
-[[oauth.clients]]\nid = 'app'\npublic = true\ngrants = ['authorization-code']\nredirect_uris = ['${callback}']\nscopes = ['openid']\n`
+[[oauth.clients]]\nid = 'app'\npublic = true\ngrants = ['authorization-code']\nredirect_uris = ['${callback}']\nscopes = ['openid']\n\
+[openam]\non = true\ncookie_secure = false\nsuccess_url = '${ARRIVED}'\n`
   writeFileSync(join(folder, 'durward.toml'), settings)
   chmodSync(join(folder, 'durward.toml'), 0o600)
   run('correct horse\n', 'users', 'add', 'anna')
+}
+
+/** The code that an authenticator app shows (RFC 6238), of a secret as it is typed. */
+function code(secret) {
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+  const bits = [...secret.replaceAll(' ', '')].map((letter) => letters.indexOf(letter).toString(2).padStart(5, '0')).join('')
+  const key = Buffer.from(bits.match(/.{8}/g).map((byte) => parseInt(byte, 2)))
+  const counter = Buffer.alloc(8)
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000)))
+  const tag = createHmac('sha1', key).update(counter).digest()
+  return String((tag.readUInt32BE(tag[19] & 15) & 0x7fffffff) % 1_000_000).padStart(6, '0')
 }
 
 async function ready(issuer, server) {
@@ -101,6 +118,26 @@ class User {
     await this.sent(() => this.page.keyboard.press('Enter'))
   }
 
+  /** At OpenAM's login page, whether they are signed in there or not. */
+  async openam(issuer) {
+    await this.page.goto(`${issuer}/openam/UI/Login?ForceAuth=true`)
+    const isWide = await this.page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
+    assert(!isWide, 'wider than the screen')
+  }
+
+  /** They were sent on from there, and have the cookie of OpenAM. */
+  async arrived() {
+    assert(new URL(this.page.url()).pathname === ARRIVED, this.page.url(), await this.page.content())
+    const cookies = await this.page.context().cookies()
+    const token = cookies.find(({ name }) => name === 'iPlanetDirectoryPro')
+    assert(token !== undefined && token.httpOnly, JSON.stringify(cookies))
+    const said = await fetch(`${new URL(this.page.url()).origin}/v1/sessions/validate`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token.value}`, 'content-type': 'application/json' },
+    })
+    return said.json()
+  }
+
   /** By keyboard, as by pointer. */
   async passkey() {
     const button = this.page.locator('#passkey button')
@@ -157,6 +194,23 @@ const cases = {
     assert(claims.amr.includes('pwd') && claims.amr.includes('mfa'), JSON.stringify(claims))
   },
 
+  async 'at the login page of OpenAM, too: alone'({ user, issuer }) {
+    await user.openam(issuer)
+    await user.picture('openam-password-or-passkey.png')
+    await user.passkey()
+    const { user: name, level } = await user.arrived()
+    assert(name === 'anna' && level === 1, name, level)
+  },
+
+  async 'and as the second step after the password'({ user, issuer }) {
+    await user.openam(issuer)
+    await user.password()
+    assert(!(await user.text()).includes('name="code"'), await user.text())
+    await user.passkey()
+    const { user: name, level } = await user.arrived()
+    assert(name === 'anna' && level === 1, name, level)
+  },
+
   async 'whoever the device does not know is told so, and the password is as good'({ user }) {
     await user.devices.send('WebAuthn.setUserVerified', { authenticatorId: user.device, isUserVerified: false })
     await user.begin({ prompt: 'login' })
@@ -186,6 +240,44 @@ const cases = {
     await user.begin()
     await user.passkey()
     assert((await user.text()).includes('The passkey was not accepted'), await user.text())
+    await user.password()
+    assert((await user.claims()).amr.join() === 'pwd')
+  },
+
+  async 'a user without scripts sets up codes, signs in with one and removes them'({ browser, app, issuer }) {
+    const user = new User(browser, app)
+    await user.sit(false)
+    await user.begin()
+    await user.password()
+    await user.page.goto(`${issuer}/oauth2/account/second-step`)
+    await user.picture('second-step-off.png')
+    await user.page.fill('#password', 'correct horse')
+    await user.sent(() => user.page.keyboard.press('Enter'))
+    const secret = await user.page.textContent('.secret')
+    assert((await user.page.getAttribute('main a', 'href')).includes(`secret=${secret.replaceAll(' ', '')}`))
+    await user.picture('new-second-step.png')
+    await user.page.fill('#code', code(secret))
+    await user.sent(() => user.page.keyboard.press('Enter'))
+    await user.picture('recovery-codes.png')
+    const recovery = await user.page.locator('.secret li').allTextContents()
+    assert(recovery.length === 10, await user.text())
+    await user.begin()
+    await user.password()
+    await user.page.fill('#code', recovery[0])
+    await user.sent(() => user.page.keyboard.press('Enter'))
+    const claims = await user.claims()
+    assert(claims.amr.includes('otp') && claims.amr.includes('mfa'), JSON.stringify(claims))
+    await user.openam(issuer)
+    await user.password()
+    await user.page.fill('#code', recovery[1])
+    await user.sent(() => user.page.keyboard.press('Enter'))
+    assert((await user.arrived()).level === 1)
+    await user.page.goto(`${issuer}/oauth2/account/second-step`)
+    await user.picture('second-step-on.png')
+    await user.page.fill('#code', recovery[2])
+    await user.sent(() => user.page.keyboard.press('Enter'))
+    assert((await user.text()).includes('The codes are removed'), await user.text())
+    await user.begin()
     await user.password()
     assert((await user.claims()).amr.join() === 'pwd')
   },

@@ -106,6 +106,12 @@ impl Account {
         self.second_step.is_some() || !self.passkeys.is_empty()
     }
 
+    /// Whether this is a second step of a user who is kept elsewhere, and no user: nobody logs in by it. Whoever gets one where nothing was
+    /// kept before has sessions that began without it.
+    pub(super) fn is_only_steps(&self) -> bool {
+        self.password.is_none() && self.has_second_step()
+    }
+
     /// Whether two states of an account have the same devices and passkeys, whatever was used of them.
     pub fn has_same_steps(&self, other: &Account) -> bool {
         let device = |account: &Account| account.second_step.as_ref().map(|step| step.totp.clone());

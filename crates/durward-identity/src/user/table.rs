@@ -268,7 +268,10 @@ impl AccountTable {
         origin: ChangeOrigin,
     ) -> Option<UserChange> {
         let after = self.users.get(user);
-        let ends_sessions = before.is_some_and(|before| before.loses_sessions(after));
+        let ends_sessions = match before {
+            Some(before) => before.loses_sessions(after),
+            None => after.is_some_and(Account::is_only_steps),
+        };
         (before != after).then(|| UserChange { user: user.clone(), ends_sessions, origin })
     }
 }
@@ -288,6 +291,22 @@ mod tests {
     fn put(groups: &[&str]) -> JournalEntry {
         let groups = groups.iter().map(|group| (*group).to_owned()).collect();
         JournalEntry::Put(Box::new(Account { groups, ..Account::new(&anna()) }))
+    }
+
+    #[test]
+    fn a_second_step_of_a_user_who_is_kept_elsewhere_ends_their_sessions() {
+        use crate::SystemEntropy;
+        use crate::user::{RecoveryCodes, SecondStep, Totp};
+        let totp = Totp::generate(&SystemEntropy).unwrap();
+        let second_step = Some(SecondStep { totp, used: None, recovery: RecoveryCodes::default() });
+        for (account, expected) in
+            [(Account::new(&anna()), false), (Account { second_step, ..Account::new(&anna()) }, true)]
+        {
+            let mut table = AccountTable::default();
+            table.apply(anna(), JournalEntry::Put(Box::new(account)));
+            let change = table.change(&anna(), None, ChangeOrigin::Here).unwrap();
+            assert_eq!(change.ends_sessions, expected);
+        }
     }
 
     fn groups(table: &AccountTable) -> Vec<String> {

@@ -24,12 +24,11 @@ impl AccountSwap {
     }
 
     /// The user whose sessions end by it: they were disabled, removed, renamed or given another password, device or passkey. A user of
-    /// whom nothing was known, and who has a passkey now and no password, is kept elsewhere, and has logged in there.
+    /// whom nothing was known, and who has a second step now and no password, is kept elsewhere, and has logged in there.
     pub fn ends_sessions_of(&self) -> Option<&Account> {
-        let is_kept_elsewhere = |after: &&Account| after.password.is_none() && after.has_second_step();
         match &self.before {
             Some(before) => Some(before).filter(|before| before.loses_sessions(self.after.as_ref())),
-            None => self.after.as_ref().filter(is_kept_elsewhere),
+            None => self.after.as_ref().filter(|after| after.is_only_steps()),
         }
     }
 }

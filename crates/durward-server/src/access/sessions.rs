@@ -6,17 +6,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use durward_files::is_weak_key;
-use durward_session::identity::user::{Directory, PasswordRules, UserWrites};
+use durward_session::identity::session::User;
+use durward_session::identity::user::{Account, Directory, PasswordRules, UserWrites};
 use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy, hex};
 use durward_session::ldap::LdapDirectory;
 use durward_session::nats::{Nats, NatsUsers, Retention};
 use durward_session::store::journal::Journal;
 use durward_session::{
-    AuditSettings, Beside, Builder, Embedded, Running, Service, ServiceSettings, UserDirectory, read_secret,
+    AuditSettings, Beside, Builder, DirectoryFault, Embedded, Running, Service, ServiceSettings,
+    UserDirectory, read_secret,
 };
 
 use crate::base::Clock;
-use crate::base::settings::{IdentitySettings, SessionMode};
+use crate::base::settings::{IdentitySettings, LdapUserSettings, SessionMode};
 
 /// The journal of sessions in `identity.data`.
 const SESSIONS: &str = "sessions.journal";
@@ -66,7 +68,7 @@ pub fn start_sessions(
     builder.start().map(Some)
 }
 
-/// The directories of all realms, and that of the file of users.
+/// The directories of all realms, and that of the file of users, which keeps second steps and passkeys of users of the others too.
 fn with_users(
     mut builder: Builder,
     settings: &IdentitySettings,
@@ -101,8 +103,10 @@ fn with_users(
             if directory.change_passwords { settings.password_rules()? } else { PasswordRules::default() };
         let users: Arc<dyn UserDirectory> =
             Arc::new(LdapDirectory::with_password_rules(directory, rules, moments(clock))?);
-        // Also without passkeys: a second step that cannot be taken any more is no reason to let somebody in without one.
-        let directory: Arc<dyn UserDirectory> = match &shared {
+        // Also without passkeys: a second step that cannot be taken any more is no reason to let somebody in without one. By realm: of a
+        // directory with several, the password alone would be enough in the next one.
+        let kept = shared.as_ref().filter(|_| ldap.realms.len() == 1);
+        let directory: Arc<dyn UserDirectory> = match kept {
             Some(kept) => Arc::new(Beside::new(users, Arc::clone(kept))),
             None => users,
         };
@@ -124,6 +128,23 @@ fn warn_of_passkeys(directory: &Directory) {
              it is back, or an administrator has removed their passkeys (`durward users passkeys`)"
         );
     }
+}
+
+/// What an LDAP directory knows of a user, for commands that keep something beside it: under the name under which that is kept.
+/// Needs a tokio runtime.
+///
+/// # Errors
+/// The settings cannot be used, or the directory cannot be asked.
+pub async fn account_in(ldap: &LdapUserSettings, user: &User, clock: &Clock) -> Result<Option<Account>, IdentityError> {
+    let directory = LdapDirectory::with_password_rules(ldap.directory()?, PasswordRules::default(), moments(clock))?;
+    let found = directory.account(user).await.map_err(|fault| match fault {
+        DirectoryFault::Busy { .. } => IdentityError::new("too many ask the directory; try again later"),
+        DirectoryFault::Failed(error) => error,
+    })?;
+    Ok(found.map(|account| {
+        let subject = directory.folded(&account.subject).unwrap_or_else(|| account.subject.clone());
+        Account { subject, ..account }
+    }))
 }
 
 /// The server's clock, as sessions count.

@@ -80,6 +80,8 @@ impl Endpoint {
                 | Act::AdminRotate
                 | Act::AdminPasskeys
                 | Act::AdminPasskeysRemove
+                | Act::AdminSecondStep
+                | Act::AdminSecondStepRemove
                 | Act::Users
                 | Act::User
                 | Act::UserReset,

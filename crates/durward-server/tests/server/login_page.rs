@@ -79,6 +79,10 @@ fn all() -> Vec<Page> {
         scopes: vec!["openid".into(), "orders:read".into()],
         resources: vec!["https://orders.example/".into()],
     };
+    let new_device = || Step::NewSecondStep {
+        secret: "ABCD EFGH".into(),
+        uri: "otpauth://totp/Shop:anna?secret=ABCDEFGH&issuer=Shop".into(),
+    };
     vec![
         page(Step::Password),
         Page { username: None, client: None, ..page(Step::Password) },
@@ -88,6 +92,14 @@ fn all() -> Vec<Page> {
         page(Step::SecondStep),
         wrong(PageError::Code, Step::SecondStep),
         wrong(PageError::Password, Step::SecondStep),
+        page(Step::SecondStepOff),
+        wrong(PageError::Password, Step::SecondStepOff),
+        page(Step::SecondStepOn { codes_left: 7 }),
+        wrong(PageError::Code, Step::SecondStepOn { codes_left: 7 }),
+        page(new_device()),
+        wrong(PageError::Code, new_device()),
+        page(Step::RecoveryCodes { codes: vec!["ABCD-EFGH".into(), "JKLM-NOPQ".into()] }),
+        page(Step::SecondStepRemoved),
         page(Step::NewPassword { rules: RULES }),
         wrong(PageError::TooShort { length_min: 12 }, Step::NewPassword { rules: RULES }),
         wrong(PageError::Breached, Step::NewPassword { rules: RULES }),
@@ -522,7 +534,7 @@ fn the_preview_has_every_page_in_every_language_and_leads_to_each() {
     let files = built_in().preview();
     let index = &files[0];
     assert_eq!(index.name, "index.html");
-    assert_eq!(files.len(), 1 + 2 * 27);
+    assert_eq!(files.len(), 1 + 2 * 33);
     for file in &files[1..] {
         assert!(index.html.contains(&format!("href=\"{}\"", file.name)), "{}", file.name);
         assert!(file.html.starts_with("<!doctype html>"), "{}", file.name);

@@ -23,6 +23,8 @@ mod crowds;
 mod decider;
 mod devices;
 mod dialects;
+#[cfg(feature = "ldap")]
+mod directory_steps;
 mod doors;
 mod dpop;
 mod fence;

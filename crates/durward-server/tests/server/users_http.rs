@@ -24,7 +24,7 @@ fn names(list: &Value) -> Vec<String> {
 }
 
 /// The second step of a secret that was shown.
-fn device(secret: &str) -> Totp {
+pub(crate) fn device(secret: &str) -> Totp {
     let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let bits: String =
         secret.chars().map(|letter| format!("{:05b}", letters.find(letter).unwrap())).collect();

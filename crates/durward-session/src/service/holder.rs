@@ -6,8 +6,10 @@ use durward_identity::audit::{AuditEvent, Kind};
 use durward_identity::login::CredentialKind;
 use durward_identity::protocol::NodeEvent;
 use durward_identity::session::{Level, Properties, Purpose, Session, SessionChange, SessionId};
+use durward_identity::user::LoginFailure;
 use tokio::sync::oneshot;
 
+use super::login::words;
 use super::{Service, from, of_session};
 use crate::counters::Counter;
 use crate::outcome::{Administrator, Failed, Granted, Refused, Who};
@@ -148,7 +150,7 @@ impl Service {
     /// Raises the level of the token's session by a code of the second step. The answer is a token with the higher level.
     ///
     /// # Errors
-    /// The token is refused, the code is wrong, too many were, or it cannot be done.
+    /// The token is refused, the code is wrong, too many were, the user is disabled or removed, or it cannot be done.
     pub async fn step_up(&self, token: &str, code: &str, address: IpAddr) -> Result<Granted, Failed> {
         self.step_up_on(None, token, code, address).await
     }
@@ -173,6 +175,15 @@ impl Service {
             service.knows_users(&*users)?;
             let mut guess =
                 service.attempt_on(device, CredentialKind::Code, &whose, address, &mut gone).await?;
+            service.follow_users().await;
+            // A directory elsewhere does not tell whom it has disabled or removed.
+            let found = users.account(&whose).await;
+            let account = service.decided(found, &whose, address, &mut guess).await?;
+            if account.is_none_or(|account| account.disabled) {
+                guess.failed();
+                service.note_failure(&whose, address, words(LoginFailure::Disabled)).await;
+                return Err(Refused::Wrong);
+            }
             service.check_code(&*users, &whose, &code, address, &mut guess).await?;
             guess.succeeded();
             Ok(())

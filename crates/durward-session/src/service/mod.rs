@@ -10,6 +10,7 @@ mod guesses;
 mod holder;
 mod listing;
 mod login;
+mod lost_steps;
 mod names;
 mod own_account;
 mod own_passkeys;

@@ -1,5 +1,6 @@
 //! What users change of their own account: the password and the second step. Whoever only holds the session cannot: each change
-//! wants the password or a code, and wrong ones count as those of logins do.
+//! wants the password or a code, and wrong ones count as those of logins do. The second step of a user whose directory is elsewhere is kept
+//! beside it.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -111,24 +112,30 @@ impl Accounts {
         Ok(user)
     }
 
+    /// How many recovery codes are left of the second step of the token's user; nothing where there is none.
+    ///
+    /// # Errors
+    /// The token is refused, or nothing is kept here of the realm's users.
+    pub async fn own_recovery_codes_left(&self, token: &str) -> Result<Option<usize>, AccountFailed> {
+        let owner = self.steps_owner(token).await?;
+        Ok(owner.account.second_step.map(|step| step.recovery.left()))
+    }
+
     /// Begins a second step for the token's user, who has none and knows the password.
     ///
     /// # Errors
     /// The token is refused, the password is wrong, too many were, the user has a second step, or has a passkey and the token is not of its
-    /// level.
+    /// level; or nothing is kept here of the realm's users.
     pub async fn begin_second_step(
         &self,
         holder: AccountHolder<'_>,
         password: &str,
     ) -> Result<Enrolment, AccountFailed> {
-        let owner = self.owner(holder.token).await?;
+        let owner = self.steps_owner(holder.token).await?;
         has_none_yet(&owner.account)?;
         // Who has a passkey, and did not use it, may be somebody with the password alone.
-        if owner.account.has_second_step() && owner.who.level < self.0.settings().second_step_level {
-            return Err(AccountFailed::CodeNeeded);
-        }
+        self.proved(holder, &owner, password).await?;
         let user = owner.who.user;
-        self.confirm(holder, &user, Secret::Password(password.to_owned())).await?;
         let totp = Totp::generate(&SystemEntropy).map_err(Failed::Directory)?;
         let until = self.0.now().plus(ENROLMENT_LIFETIME);
         let enrolment = self.0.0.enrolments.make(&user, &totp, until);
@@ -139,31 +146,32 @@ impl Accounts {
     /// without it. The recovery codes, shown only now.
     ///
     /// # Errors
-    /// The token is refused, the enrolment is none of this user's or is over, the code is wrong, too many were, or the user has a
-    /// second step.
+    /// The token is refused, the enrolment is none of this user's or is over, the code is wrong, too many were, the user has a
+    /// second step, or the directory does not know them any more, or does not answer.
     pub async fn confirm_second_step(
         &self,
         holder: AccountHolder<'_>,
         enrolment: &str,
         code: &str,
     ) -> Result<Vec<String>, AccountFailed> {
-        let owner = self.owner(holder.token).await?;
+        let owner = self.steps_owner(holder.token).await?;
         has_none_yet(&owner.account)?;
         let user = &owner.who.user;
         let (totp, until) =
             self.0.0.enrolments.open(enrolment, user, self.0.now()).ok_or(AccountFailed::NoEnrolment)?;
         // It was given for the password of then.
-        if until.ms() < owner.account.password_since_ms.saturating_add(millis(ENROLMENT_LIFETIME)) {
+        let since_ms = self.still_there(user).await?.password_since_ms.max(owner.account.password_since_ms);
+        if until.ms() < since_ms.saturating_add(millis(ENROLMENT_LIFETIME)) {
             return Err(AccountFailed::NoEnrolment);
         }
         let used = self.confirm(holder, user, Secret::FirstCode(totp.clone(), code.to_owned())).await?;
         let (shown, recovery) = RecoveryCodes::generate(&SystemEntropy).map_err(Failed::Directory)?;
-        let set = move |account: &mut Account, _: Moment| {
+        let set = move |_: &dyn UserWrites, account: &mut Account| {
             let (totp, recovery) = (totp.clone(), recovery.clone());
             account.second_step = Some(SecondStep { totp, used, recovery });
             Ok(())
         };
-        self.change_own(owner, set).await?;
+        self.change_steps(owner, set).await?;
         Ok(shown)
     }
 
@@ -171,22 +179,29 @@ impl Accounts {
     /// over, also this one.
     ///
     /// # Errors
-    /// The token is refused, the user has no second step, the code is wrong, or too many were.
+    /// The token is refused, the user has no second step, the code is wrong, too many were, or the directory does not know them any more,
+    /// or does not answer.
     pub async fn remove_second_step(
         &self,
         holder: AccountHolder<'_>,
         code: &str,
     ) -> Result<(), AccountFailed> {
-        let owner = self.owner(holder.token).await?;
+        let owner = self.steps_owner(holder.token).await?;
         if owner.account.second_step.is_none() {
             return Err(AccountFailed::NoSecondStep);
         }
+        self.still_there(&owner.who.user).await?;
         self.confirm(holder, &owner.who.user, Secret::Code(code.to_owned())).await?;
-        self.change_own(owner, |account, _| {
+        let remove = |_: &dyn UserWrites, account: &mut Account| {
             account.second_step = None;
             Ok(())
-        })
-        .await
+        };
+        self.change_steps(owner, remove).await
+    }
+
+    /// What is known of the user of a session, who may have been removed or disabled where users are kept elsewhere.
+    async fn still_there(&self, user: &User) -> Result<Account, AccountFailed> {
+        self.0.active_account(user).await?.ok_or(AccountFailed::NoUser)
     }
 
     /// The token's user, and what is known of them before they prove that it is them.

@@ -15,13 +15,13 @@ use crate::outcome::{AccountFailed, Administrator, Failed, Refused, Who};
 use crate::settings::PasskeySettings;
 
 /// A token's user, and what is kept here of their steps.
-struct StepsOwner {
-    who: Who,
-    kept: KeptUsers,
+pub(super) struct StepsOwner {
+    pub(super) who: Who,
+    pub(super) kept: KeptUsers,
     /// As it was before the user proved that it is them. Empty for a user who is kept elsewhere and of whom nothing is kept here.
-    account: Account,
+    pub(super) account: Account,
     /// What the directory elsewhere calls their entry: [`Account::entry`].
-    entry: Option<String>,
+    pub(super) entry: Option<String>,
 }
 
 impl Accounts {
@@ -187,11 +187,11 @@ impl Accounts {
         self.0.settings().passkeys.as_ref().ok_or(AccountFailed::NoPasskey)
     }
 
-    fn kept_steps_for(&self, by: &Administrator, user: &User) -> Result<KeptUsers, AccountFailed> {
+    pub(super) fn kept_steps_for(&self, by: &Administrator, user: &User) -> Result<KeptUsers, AccountFailed> {
         if by.may(user.realm()) { self.kept_steps(user.realm()) } else { Err(Failed::Forbidden.into()) }
     }
 
-    async fn steps_owner(&self, token: &str) -> Result<StepsOwner, AccountFailed> {
+    pub(super) async fn steps_owner(&self, token: &str) -> Result<StepsOwner, AccountFailed> {
         let who = self.0.validate(token, Purpose::Use).await.map_err(Failed::from)?;
         let kept = self.kept_steps(who.user.realm())?;
         self.0.follow_users().await;
@@ -206,7 +206,7 @@ impl Accounts {
     }
 
     /// That it is the user who asks, and not somebody who has a password alone where there is a second step.
-    async fn proved(
+    pub(super) async fn proved(
         &self,
         holder: AccountHolder<'_>,
         owner: &StepsOwner,
@@ -219,7 +219,7 @@ impl Accounts {
     }
 
     /// Changes what is kept of the user's steps, if it still is what was proved, and the session has not ended.
-    async fn change_steps(
+    pub(super) async fn change_steps(
         &self,
         owner: StepsOwner,
         change: impl Fn(&dyn UserWrites, &mut Account) -> Result<(), AccountFailed> + Send + Sync + 'static,

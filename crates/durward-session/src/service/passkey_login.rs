@@ -71,9 +71,21 @@ impl Service {
     /// # Errors
     /// There is no randomness.
     pub fn begin_passkey_login(&self) -> Result<Option<PasskeyRequest>, IdentityError> {
+        self.begin_passkey_login_in(None)
+    }
+
+    /// The same, for users of this realm alone where one is named.
+    ///
+    /// # Errors
+    /// There is no randomness.
+    pub fn begin_passkey_login_in(
+        &self,
+        realm: Option<&str>,
+    ) -> Result<Option<PasskeyRequest>, IdentityError> {
         match self.settings().passkeys.as_ref().filter(|passkeys| passkeys.only_step) {
             Some(settings) => {
-                let ticket = Ticket::new(Ceremony::Login, self.now().plus(TICKET_LIFETIME))?;
+                let login = realm.map_or(Ceremony::Login, |realm| Ceremony::LoginIn(realm.to_owned()));
+                let ticket = Ticket::new(login, self.now().plus(TICKET_LIFETIME))?;
                 self.asked(settings, &ticket, None).map(Some)
             }
             None => Ok(None),
@@ -225,10 +237,9 @@ impl Service {
     /// Who the ticket says that the user is, or the authenticator where nobody has said so before.
     fn claimed(&self, ticket: &Ticket, assertion: &Assertion) -> Option<Claimed> {
         match &ticket.ceremony {
-            Ceremony::Login if self.has_passkey_login() => {
-                let handle = UserHandle::of(assertion.user_handle()?)?;
-                let user = self.stores().iter().find_map(|store| store.user_of_handle(&handle))?;
-                Some(Claimed { user, first_at_ms: None, has_password: false, pending: None })
+            Ceremony::Login if self.has_passkey_login() => self.claimed_by_handle(assertion),
+            Ceremony::LoginIn(realm) if self.has_passkey_login() => {
+                self.claimed_by_handle(assertion).filter(|claimed| claimed.user.realm() == realm)
             }
             Ceremony::Step(challenge) => {
                 let ChallengedUser { user, until, has_password, pending } =
@@ -236,8 +247,15 @@ impl Service {
                 let at = until.ms().saturating_sub(millis(self.settings().challenge_lifetime));
                 Some(Claimed { user, first_at_ms: Some(at), has_password, pending })
             }
-            Ceremony::Login | Ceremony::StepUp { .. } | Ceremony::Enrol { .. } => None,
+            Ceremony::Login | Ceremony::LoginIn(_) | Ceremony::StepUp { .. } | Ceremony::Enrol { .. } => None,
         }
+    }
+
+    /// Who the authenticator says that the user is.
+    fn claimed_by_handle(&self, assertion: &Assertion) -> Option<Claimed> {
+        let handle = UserHandle::of(assertion.user_handle()?)?;
+        let user = self.stores().iter().find_map(|store| store.user_of_handle(&handle))?;
+        Some(Claimed { user, first_at_ms: None, has_password: false, pending: None })
     }
 
     /// The use of one of the user's passkeys, by its signature. It is not used up by that.
@@ -350,7 +368,7 @@ impl Service {
 /// What a ceremony demands of the user.
 fn wanted(ceremony: &Ceremony) -> Verification {
     match ceremony {
-        Ceremony::Login => Verification::Required,
+        Ceremony::Login | Ceremony::LoginIn(_) => Verification::Required,
         Ceremony::Step(_) | Ceremony::StepUp { .. } | Ceremony::Enrol { .. } => Verification::Optional,
     }
 }

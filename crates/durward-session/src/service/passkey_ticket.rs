@@ -46,6 +46,8 @@ pub struct PasskeyRequest {
 pub(super) enum Ceremony {
     /// The only step of a login.
     Login,
+    /// The same, for users of one realm.
+    LoginIn(String),
     /// The second step of a login whose first one was right: the challenge says whose.
     Step(String),
     /// The second step of a session that is there.
@@ -91,7 +93,7 @@ impl Ticket {
             Ceremony::StepUp { realm, subject } | Ceremony::Enrol { realm, subject, .. } => {
                 realm == user.realm() && subject == user.subject()
             }
-            Ceremony::Login | Ceremony::Step(_) => false,
+            Ceremony::Login | Ceremony::LoginIn(_) | Ceremony::Step(_) => false,
         }
     }
 }

@@ -9,6 +9,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod beside;
 mod clocks;
 mod codes;
 mod grants;
@@ -22,6 +23,9 @@ mod certificates;
 #[path = "../support/nats_servers.rs"]
 #[allow(dead_code, reason = "other tests use other parts of it")]
 mod servers;
+#[path = "../support/slapd.rs"]
+#[allow(dead_code, reason = "other tests use other parts of it")]
+mod slapd;
 
 use std::sync::Arc;
 use std::time::Duration;

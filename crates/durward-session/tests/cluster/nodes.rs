@@ -8,12 +8,12 @@ use std::time::{Duration, UNIX_EPOCH};
 use durward_identity::login::ThrottleSettings;
 use durward_identity::protocol::{Mode, NodeSettings, OnLost};
 use durward_identity::session::User;
-use durward_identity::user::{Account, Directory, HashCosts, Password, StoredPassword};
+use durward_identity::user::{Account, Directory, HashCosts, Password, StoredPassword, UserStore};
 use durward_identity::{Moment, SystemEntropy};
 use durward_session::nats::{Nats, NatsLogin, NatsSettings, NatsUsers, Retention};
 use durward_session::{
     Builder, Clock, Embedded, Failed, Login, LoginRequest, Purpose, Refused, Running, Service,
-    ServiceSettings,
+    ServiceSettings, UserDirectory,
 };
 use tokio::time::{sleep, timeout};
 
@@ -103,6 +103,18 @@ impl Plan {
 
     /// The same with a directory of the caller's.
     pub(crate) fn start_with(&self, directory: Arc<Directory>, sharing: Sharing) -> Node {
+        let store: Arc<dyn UserStore> = directory.clone();
+        let users = Embedded::new(store, ServiceSettings::default().pool).unwrap();
+        self.start_of(directory, Arc::new(users), sharing)
+    }
+
+    /// The same with users in another directory, beside which that one keeps what belongs to them.
+    pub(crate) fn start_of(
+        &self,
+        directory: Arc<Directory>,
+        users: Arc<dyn UserDirectory>,
+        sharing: Sharing,
+    ) -> Node {
         let node = NodeSettings { mode: self.mode, on_lost: self.on_lost, ..NodeSettings::default() };
         let throttle =
             ThrottleSettings { user_free: 1_000_000, address_free: 1_000_000, ..Default::default() };
@@ -124,13 +136,12 @@ impl Plan {
             }
         };
         let store = Nats::new(nats, &self.secret, retention, clock.clone()).unwrap();
-        let users = Embedded::new(directory, settings.pool).unwrap();
         let builder = Builder::new(settings, clock).cluster_secret(self.secret).store(store);
         let builder = match shared {
             Some(shared) => builder.users(shared),
             None => builder,
         };
-        let (service, running) = builder.realm("/", Arc::new(users)).unwrap().start().unwrap();
+        let (service, running) = builder.realm("/", users).unwrap().start().unwrap();
         Node { service, running }
     }
 

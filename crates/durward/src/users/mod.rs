@@ -3,6 +3,7 @@
 //! A server that runs takes in what was changed within a second, and before the next login.
 
 pub(crate) mod password;
+mod second_step;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,14 +15,13 @@ use durward_server::{IdentitySettings, read_cluster_secret};
 use durward_session::ResetLinks;
 use durward_session::identity::passkey::Passkeys;
 use durward_session::identity::session::User;
-use durward_session::identity::user::{
-    Account, AccountLink, Directory, ImportLine, Password, RecoveryCodes, SecondStep, Totp, UserStore,
-};
+use durward_session::identity::user::{Account, AccountLink, Directory, ImportLine, Password, UserStore};
 use durward_session::identity::{IdentityError, Moment, SystemEntropy};
 
 use crate::failure::{CommandError, CommandResult, without_number};
 use crate::serve::{clock, read_settings};
 use crate::to_stdout;
+use second_step::SecondStepArguments;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,6 +32,7 @@ Examples:
   durward users reset-link anna
   durward users import accounts.jsonl
   durward users second-step anna
+  durward users second-step anna --remove
   durward users passkeys anna
   durward users passkeys anna --remove 4f1c2a9b77e0d135
   durward users link anna --issuer https://idp.example.org --subject 4711
@@ -68,8 +69,8 @@ enum UsersCommand {
     MustChange(MustChangeArguments),
     /// Print a link by which a user chooses a password, good once: see `[identity.reset]`
     ResetLink(NamedUser),
-    /// Give a user a second step: prints what their device reads, and recovery codes, once
-    SecondStep(NamedUser),
+    /// Give a user a second step: prints what their device reads, and recovery codes, once. Or remove it; then their sessions end
+    SecondStep(SecondStepArguments),
     /// List a user's passkeys, or remove some for those who have lost them; then their sessions end
     Passkeys(PasskeysArguments),
     /// Let an account at another OpenID provider log in as a user
@@ -190,7 +191,7 @@ pub(crate) fn run(arguments: &Arguments) -> CommandResult {
             must.named.change(|account| account.must_change_password = !must.undo)?;
         }
         UsersCommand::ResetLink(named) => named.reset_link()?,
-        UsersCommand::SecondStep(named) => named.second_step()?,
+        UsersCommand::SecondStep(second_step) => second_step.run()?,
         UsersCommand::Passkeys(passkeys) => passkeys.run()?,
         UsersCommand::Link(link) => link.link()?,
         UsersCommand::Unlink(link) => link.unlink()?,
@@ -286,21 +287,6 @@ impl NamedUser {
         let until = now().plus(Duration::from_secs(settings.reset.lifetime_s));
         let link = ResetLinks::new(&secret).make(&account, now(), until).map_err(failed)?;
         to_stdout(&format!("{}\n", settings.reset.link_with(&link.token)))
-    }
-
-    fn second_step(&self) -> Result<(), CommandError> {
-        let totp = Totp::generate(&SystemEntropy).map_err(failed)?;
-        let (codes, recovery) = RecoveryCodes::generate(&SystemEntropy).map_err(failed)?;
-        let uri = totp.to_uri("durward", &self.name);
-        self.change(|account| {
-            account.second_step = Some(SecondStep { totp, used: None, recovery });
-            // Sessions that began without it are over.
-            account.end_sessions(now());
-        })?;
-        let codes = codes.join("\n  ");
-        to_stdout(&format!(
-            "for the device, shown only now:\n  {uri}\nrecovery codes, each good once:\n  {codes}\n"
-        ))
     }
 }
 

@@ -104,6 +104,11 @@ fn users_are_added_listed_changed_and_removed() {
     assert!(ran.stderr.contains("`anna` has no such passkey"), "{}", ran.stderr);
     folder.users(&["passkeys", "anna", "--remove-all"], "").exits(2);
     folder.users(&["enable", "anna"], "").exits(0);
+    folder.users(&["second-step", "anna", "--remove"], "").exits(0);
+    let ran = folder.users(&["second-step", "anna", "--remove"], "").exits(2);
+    assert!(ran.stderr.contains("`anna` has no second step"), "{}", ran.stderr);
+    let ran = folder.users(&["second-step", "nobody", "--remove"], "").exits(2);
+    assert!(ran.stderr.contains("there is no user `nobody`"), "{}", ran.stderr);
     folder.users(&["remove", "berta", "--realm", "/sales"], "").exits(0);
     folder.users(&["remove", "berta", "--realm", "/sales"], "").exits(2);
     let ran = folder.users(&["add", "carl"], "\n").exits(2);

@@ -83,3 +83,48 @@ async fn decision(node: &Node, token: &str, action: &str) -> Value {
     let answer = call(node.address().unwrap(), "POST", "/api/pdp/decide-once", "", &question).await.unwrap();
     answer.json()["decision"].clone()
 }
+
+/// Says what the command said, and whether it went well.
+fn command(node: &Node, arguments: &[&str]) -> (bool, String) {
+    let mut command = std::process::Command::new(crate::binary::binary());
+    let ran = command.args(["users", "second-step"]).args(arguments).arg("--config");
+    let ran = ran.arg(node.path("durward.toml")).output().unwrap();
+    let said = [ran.stdout, ran.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+    (ran.status.success(), said)
+}
+
+#[tokio::test]
+async fn a_command_gives_and_takes_second_steps_of_users_of_a_directory() {
+    let Some(mut slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let more = "realms = ['/']\n";
+    let text = format!("users = 'users'\nrealms = []\n{}", settings(&slapd, more));
+    let node = Node::new("ldap-second-step", &text);
+    node.begin().await;
+    node.is_ready().await;
+    let anna = session(&node, "anna").await;
+    let (is_given, said) = command(&node, &["ANNA"]);
+    // Kept under the name that the directory writes.
+    assert!(is_given && said.contains("otpauth://totp/durward:anna?"), "{said}");
+    let recovery = said.lines().last().unwrap().trim().to_owned();
+    node.eventually("the session ends", async || matches!(node.validate(&anna).await, Said::No(_))).await;
+    let address = node.address().unwrap();
+    let credentials = json!({ "user": "anna", "password": "secret" });
+    let half = call(address, "POST", "/v1/login", "", &credentials).await.unwrap();
+    assert_eq!(half.status, 202, "{half:?}");
+    let with_code = json!({ "challenge": half.json()["challenge"], "code": recovery });
+    let granted = call(address, "POST", "/v1/login/code", "", &with_code).await.unwrap();
+    assert_eq!((granted.status, &granted.json()["level"]), (200, &json!(1)));
+    let (is_given, said) = command(&node, &["nobody"]);
+    assert!(!is_given && said.contains("has no user `nobody`"), "{said}");
+    assert!(!command(&node, &["berta", "--remove"]).0, "she has none");
+    let (is_removed, said) = command(&node, &["anna", "--remove"]);
+    assert!(is_removed, "{said}");
+    node.eventually("the password is enough", async || {
+        let login = call(address, "POST", "/v1/login", "", &credentials).await.unwrap();
+        login.status == 200
+    })
+    .await;
+    slapd.end();
+    let (is_given, said) = command(&node, &["berta"]);
+    assert!(!is_given && !said.contains("otpauth"), "{said}");
+}

@@ -147,6 +147,20 @@ pub(super) const IDENTITY: &[Route] = &[
         endpoint: Endpoint::Identity(Act::AdminPasskeysRemove),
     },
     Route {
+        path: "/v1/admin/second-step",
+        methods: POST,
+        who: WHO_ADMINISTERS,
+        what: "tells whether a user has a second step",
+        endpoint: Endpoint::Identity(Act::AdminSecondStep),
+    },
+    Route {
+        path: "/v1/admin/second-step/remove",
+        methods: POST,
+        who: WHO_ADMINISTERS,
+        what: "removes the second step of a user, and ends their sessions",
+        endpoint: Endpoint::Identity(Act::AdminSecondStepRemove),
+    },
+    Route {
         path: "/v1/users",
         methods: &["GET", "POST"],
         who: WHO_ADMINISTERS,

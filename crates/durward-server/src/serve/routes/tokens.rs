@@ -77,7 +77,14 @@ pub(super) const OAUTH: &[Route] = &[
         methods: GET_POST,
         who: WHO_BROWSES,
         what: "lists the passkeys of the user who is signed in, adds and removes some; needs the password",
-        endpoint: Endpoint::Oidc(oidc::Ask::Account),
+        endpoint: Endpoint::Oidc(oidc::Ask::AccountPasskeys),
+    },
+    Route {
+        path: "/oauth2/account/second-step",
+        methods: GET_POST,
+        who: WHO_BROWSES,
+        what: "sets up and removes the second step (TOTP) of the user who is signed in; needs the password, or a code",
+        endpoint: Endpoint::Oidc(oidc::Ask::AccountSecondStep),
     },
     Route {
         path: "/oauth2/upstream/callback/{upstream}",

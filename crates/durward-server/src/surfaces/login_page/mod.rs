@@ -92,6 +92,11 @@ impl LoginPages {
         self.theme.warnings.iter().chain(&self.languages.warnings).cloned().collect()
     }
 
+    /// What users sign in to.
+    pub(crate) fn product(&self) -> &str {
+        &self.product
+    }
+
     /// The answer that shows a page, in the language that `Accept-Language` likes best.
     pub fn render(&self, page: &Page, accept_language: Option<&str>) -> Response<Full<Bytes>> {
         match self.html(page, accept_language) {

@@ -82,6 +82,27 @@ pub enum Step {
     },
     /// No form: the passkeys are others now, and the session is over.
     PasskeysChanged,
+    /// `password`: to set up the codes of an authenticator app.
+    SecondStepOff,
+    /// `code`: to remove them.
+    SecondStepOn {
+        /// How many recovery codes are left.
+        codes_left: usize,
+    },
+    /// `code`: the first one of the device that is set up.
+    NewSecondStep {
+        /// What the device is told, as people type it.
+        secret: String,
+        /// The same as an address that authenticator apps open.
+        uri: String,
+    },
+    /// No form: the codes are set up, and the session is over.
+    RecoveryCodes {
+        /// Those for when the device is lost: shown only now.
+        codes: Vec<String>,
+    },
+    /// No form: the codes are removed, and the session is over.
+    SecondStepRemoved,
     /// `new_password`, `new_password_again`.
     NewPassword {
         /// What the new one must be.

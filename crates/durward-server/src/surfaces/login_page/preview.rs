@@ -59,6 +59,11 @@ fn samples() -> Vec<(&'static str, Page)> {
     // Shown where there are scripts; it asks for nothing that could be answered.
     let with_passkey = |page| Page { passkey: Some("{\"challenge\":\"\"}".to_owned()), ..page };
     let mine = vec![PasskeyLine { id: "0123456789abcdef".to_owned(), name: "my phone".to_owned() }];
+    // That of RFC 6238, appendix B: nobody's.
+    let secret = "GEZD GNBV GY3T QOJQ GEZD GNBV GY3T QOJQ";
+    let uri = "otpauth://totp/Example%20Portal:anna?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
+    let device = || Step::NewSecondStep { secret: secret.to_owned(), uri: uri.to_owned() };
+    let codes = ["ABCD-EFGH-IJKL-MNOP", "QRST-UVWX-YZ23-4567"].map(str::to_owned).to_vec();
     vec![
         ("password", page(Step::Password)),
         ("password-or-passkey", with_passkey(page(Step::Password))),
@@ -73,6 +78,12 @@ fn samples() -> Vec<(&'static str, Page)> {
         ("new-passkey", with_passkey(known(Step::NewPasskey))),
         ("passkeys", known(Step::Passkeys { passkeys: mine })),
         ("passkeys-changed", page(Step::PasskeysChanged)),
+        ("second-step-off", known(Step::SecondStepOff)),
+        ("second-step-on", known(Step::SecondStepOn { codes_left: 10 })),
+        ("new-second-step", known(device())),
+        ("new-second-step-wrong", wrong(PageError::Code, known(device()))),
+        ("recovery-codes", page(Step::RecoveryCodes { codes })),
+        ("second-step-removed", page(Step::SecondStepRemoved)),
         ("new-password", known(Step::NewPassword { rules })),
         (
             "new-password-wrong",

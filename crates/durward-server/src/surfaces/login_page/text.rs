@@ -19,10 +19,11 @@ pub(super) enum Hole {
     Title,
     Passkey,
     Provider,
+    Count,
 }
 
 impl Hole {
-    const ALL: [Hole; 11] = [
+    const ALL: [Hole; 12] = [
         Hole::Product,
         Hole::Client,
         Hole::User,
@@ -34,6 +35,7 @@ impl Hole {
         Hole::Title,
         Hole::Passkey,
         Hole::Provider,
+        Hole::Count,
     ];
 
     fn name(self) -> &'static str {
@@ -49,6 +51,7 @@ impl Hole {
             Hole::Title => "title",
             Hole::Passkey => "passkey",
             Hole::Provider => "provider",
+            Hole::Count => "count",
         }
     }
 }
@@ -67,6 +70,7 @@ pub(super) struct Values<'v> {
     pub(super) title: &'v str,
     pub(super) passkey: &'v str,
     pub(super) provider: &'v str,
+    pub(super) count: &'v str,
 }
 
 impl<'v> Values<'v> {
@@ -83,6 +87,7 @@ impl<'v> Values<'v> {
             Hole::Title => self.title,
             Hole::Passkey => self.passkey,
             Hole::Provider => self.provider,
+            Hole::Count => self.count,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Pages as HTML: from the data of a page to the templates in `templates/login_page/`, which escape whatever they are given.
 
+mod codes;
 mod messages;
 mod shown;
 
@@ -170,6 +171,16 @@ impl<'v> Maker<'v> {
                 said.passkeys(passkeys, &names).render()
             }
             Step::PasskeysChanged => said.passkeys_changed().render(),
+            Step::SecondStepOff => said.second_step_off().render(),
+            Step::SecondStepOn { codes_left } => {
+                let count = codes_left.to_string();
+                said.second_step_on(&count).render()
+            }
+            Step::NewSecondStep { secret, uri } => said.new_second_step(secret, uri).render(),
+            Step::RecoveryCodes { codes } => said.recovery_codes(codes).render(),
+            Step::SecondStepRemoved => {
+                said.message(&said.texts.codes_removed_heading, &said.texts.codes_removed_lead).render()
+            }
             Step::NewPassword { rules } => said.new_password(*rules).render(),
             Step::ForgotPassword => said.forgot_password().render(),
             Step::LinkSent => {

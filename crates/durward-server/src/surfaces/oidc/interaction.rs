@@ -16,6 +16,7 @@ use crate::access::issued::subject;
 use crate::surfaces::http::Answer;
 use crate::surfaces::http::cookies::device;
 use crate::surfaces::login_forms::binding::{Binding, is_from_own_page};
+use crate::surfaces::login_forms::passkey as form_passkey;
 use crate::surfaces::login_forms::steps::{self, Sender, Stepped};
 use crate::surfaces::login_page::{Page, PageError, Step};
 
@@ -115,7 +116,7 @@ pub(super) fn page(
     error: Option<PageError>,
 ) -> Answer {
     let passkey = passkey::begin(request, interaction);
-    let (ticket, options) = passkey.as_ref().map(|it| (it.ticket.clone(), it.public_key.to_string())).unzip();
+    let (ticket, options) = form_passkey::parts(passkey.as_ref());
     let content =
         serde_json::to_vec(&Interaction { passkey: ticket, ..interaction.clone() }).unwrap_or_default();
     let Ok(csrf) = request.service.seal(PURPOSE, &content) else {
@@ -126,7 +127,7 @@ pub(super) fn page(
     let name = client.map(|client| client.shown_name().to_owned());
     let step = match &interaction.stage {
         Stage::Password => Step::Password,
-        Stage::Code(_) | Stage::StepUp if passkey.as_ref().is_some_and(|it| !it.has_code) => Step::Passkey,
+        Stage::Code(_) | Stage::StepUp if form_passkey::is_only(passkey.as_ref()) => Step::Passkey,
         Stage::Code(_) | Stage::StepUp => Step::SecondStep,
         Stage::NewPassword(_) => Step::NewPassword { rules: request.surface.rules },
         Stage::Consent => {
@@ -159,7 +160,7 @@ pub(super) fn page(
 pub(super) async fn answer(request: &BrowserRequest<'_>) -> Answer {
     let Some(interaction) = read(request) else { return request.message(Message::Over) };
     let session = cookies::value(request.headers, &request.surface.cookies.session);
-    let credential = passkey::credential(request);
+    let credential = form_passkey::credential(&request.parameters);
     match interaction.stage.clone() {
         Stage::Password | Stage::Code(_) if credential.is_some() => {
             passkey::login(request, interaction, credential.unwrap_or_default()).await
@@ -212,7 +213,7 @@ async fn code(request: &BrowserRequest<'_>, interaction: Interaction, challenge:
     logged_in(request, interaction, stepped).await
 }
 
-fn sender<'a>(request: &BrowserRequest<'a>) -> Sender<'a> {
+pub(super) fn sender<'a>(request: &BrowserRequest<'a>) -> Sender<'a> {
     Sender { service: request.service, headers: request.headers, address: request.address }
 }
 

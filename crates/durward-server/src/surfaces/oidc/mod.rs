@@ -8,8 +8,8 @@
 //! ```
 //!
 //! What a browser is in the middle of is sealed into the form that it sends back ([`interaction`]); its session is a cookie. No node
-//! keeps anything of a login that is not finished. [`account`] is where users look after their passkeys; a password that was forgotten is
-//! chosen by a link ([`reset`]). [`userinfo`] says who a token is about, [`logout`] ends a session, and
+//! keeps anything of a login that is not finished. [`account`] is where users look after their passkeys and their second step; a password
+//! that was forgotten is chosen by a link ([`reset`]). [`userinfo`] says who a token is about, [`logout`] ends a session, and
 //! [`backchannel`] tells applications of sessions that have ended. Codes are exchanged at the token endpoint, in `surfaces/oauth`.
 //! [`upstream`] has users log in at other providers instead of by a password, and [`upstream_logout`] keeps logouts here and there together.
 
@@ -58,9 +58,6 @@ const BODY_BYTES_MAX: usize = 64 * 1024;
 /// Where forms are sent.
 const INTERACTION: &str = "/oauth2/login";
 
-/// Where users look after their passkeys.
-const ACCOUNT: &str = "/oauth2/account/passkeys";
-
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
@@ -70,7 +67,8 @@ pub(crate) enum Ask {
     Reset,
     UserInfo,
     Logout,
-    Account,
+    AccountPasskeys,
+    AccountSecondStep,
     UpstreamCallback,
     UpstreamLogout,
 }
@@ -185,7 +183,8 @@ impl Surface {
             Ask::Interaction => interaction::answer(&request).await,
             Ask::Reset => reset::answer(&request).await,
             Ask::Logout => logout::answer(&request).await,
-            Ask::Account => account::answer(&request).await,
+            Ask::AccountPasskeys => account::passkeys::answer(&request).await,
+            Ask::AccountSecondStep => account::second_step::answer(&request).await,
             Ask::UpstreamCallback => upstream::callback(&request, last_segment(head.uri.path())).await,
             Ask::UpstreamLogout if is_post => {
                 upstream_logout::told(&request, last_segment(head.uri.path())).await

@@ -1,17 +1,13 @@
-//! Passkeys in a login by forms: what the page asks an authenticator is tied to the form, and so to the browser.
+//! Passkeys in a login for an application: which of its stages may ask for one, and what follows.
 
-use durward_session::{PasskeyAnswer, PasskeyRequest};
+use durward_session::PasskeyRequest;
 
-use super::interaction::{Interaction, Stage, logged_in, page, with_session};
+use super::interaction::{Interaction, Stage, logged_in, page, sender, with_session};
 use super::{BrowserRequest, Message};
 use crate::access::issued::subject;
 use crate::surfaces::http::Answer;
-use crate::surfaces::http::cookies::device;
-use crate::surfaces::login_forms::steps::{of_failed, stepped};
+use crate::surfaces::login_forms::steps::of_failed;
 use crate::surfaces::login_page::PageError;
-
-/// The field in which the page sends what an authenticator said.
-const FIELD: &str = "passkey";
 
 /// What the page of this stage may ask an authenticator. Nothing where a passkey would not do.
 pub(super) fn begin(request: &BrowserRequest<'_>, interaction: &Interaction) -> Option<PasskeyRequest> {
@@ -28,11 +24,6 @@ pub(super) fn begin(request: &BrowserRequest<'_>, interaction: &Interaction) -> 
     begun.ok().flatten()
 }
 
-/// What the authenticator said, where the form brings that.
-pub(super) fn credential<'r>(request: &'r BrowserRequest<'_>) -> Option<&'r str> {
-    request.parameters.get(FIELD).filter(|credential| !credential.is_empty())
-}
-
 /// Goes on with a login by a passkey.
 pub(super) async fn login(
     request: &BrowserRequest<'_>,
@@ -42,11 +33,9 @@ pub(super) async fn login(
     if interaction.stage == Stage::Password {
         interaction.upstream = None;
     }
-    let Some(answer) = answer_of(request, &interaction, credential) else {
-        return request.message(Message::Over);
-    };
-    let login = request.service.login_with_passkey(answer).await;
-    logged_in(request, interaction, stepped(login, PageError::Passkey)).await
+    let Some(ticket) = interaction.passkey.clone() else { return request.message(Message::Over) };
+    let stepped = sender(request).passkey(&ticket, credential, interaction.properties()).await;
+    logged_in(request, interaction, stepped).await
 }
 
 /// Raises the level of the browser's session.
@@ -56,25 +45,10 @@ pub(super) async fn step_up(
     session: &str,
     credential: &str,
 ) -> Answer {
-    let Some(answer) = answer_of(request, &interaction, credential) else {
-        return request.message(Message::Over);
-    };
+    let Some(ticket) = interaction.passkey.clone() else { return request.message(Message::Over) };
+    let answer = sender(request).passkey_answer(&ticket, credential, interaction.properties());
     match request.service.step_up_with_passkey(session, answer).await {
         Ok(granted) => with_session(request, interaction, &granted).await,
         Err(failed) => page(request, &interaction, Some(of_failed(&failed, PageError::Passkey))),
     }
-}
-
-fn answer_of(
-    request: &BrowserRequest<'_>,
-    interaction: &Interaction,
-    credential: &str,
-) -> Option<PasskeyAnswer> {
-    Some(PasskeyAnswer {
-        ticket: interaction.passkey.clone()?,
-        credential: credential.to_owned(),
-        address: request.address,
-        properties: interaction.properties(),
-        device: device(request.headers).map(str::to_owned),
-    })
 }

@@ -5,12 +5,13 @@
 //!               | no                                                     ^
 //!               v                                                        | the cookie of OpenAM
 //!             password ---> code of a second step, another password -----+
+//!             or a passkey  or a passkey
 //! ```
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use durward_session::identity::session::{Properties, Purpose};
-use durward_session::{Failed, Granted};
+use durward_session::{Failed, Granted, PasskeyRequest};
 use hyper::header::{self, HeaderValue};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,7 @@ use crate::surfaces::http::cookies::{self, is_of_other_site};
 use crate::surfaces::login_forms::binding::{Binding, is_from_own_page};
 use crate::surfaces::login_forms::cookies as cookie;
 use crate::surfaces::login_forms::pages::Message;
+use crate::surfaces::login_forms::passkey;
 use crate::surfaces::login_forms::redirect;
 use crate::surfaces::login_forms::steps::{self, Sender, Stepped};
 use crate::surfaces::login_page::{Page, PageError, Step};
@@ -51,7 +53,7 @@ struct Wanted {
     realm: Option<String>,
     /// Where the browser goes then. It is one of ours.
     goto: Option<String>,
-    /// Where it goes if the name, the password or the code is wrong.
+    /// Where it goes if the name, the password, the code or the passkey is wrong.
     on_fail: Option<String>,
 }
 
@@ -71,6 +73,9 @@ struct SignIn {
     stage: Stage,
     /// The name that was typed.
     user: Option<String>,
+    /// What the page asked an authenticator.
+    #[serde(default)]
+    passkey: Option<String>,
     binding: Binding,
 }
 
@@ -209,17 +214,33 @@ fn ask(browser: &BrowserCall<'_>, wanted: Wanted, user: Option<String>) -> Answe
 /// Nothing without randomness.
 fn begun(browser: &BrowserCall<'_>, wanted: Wanted, user: Option<String>) -> Option<SignIn> {
     let binding = Binding::new(&browser.call.head.headers, browser.names(), browser.now).ok()?;
-    Some(SignIn { wanted, stage: Stage::Password, user, binding })
+    Some(SignIn { wanted, stage: Stage::Password, user, passkey: None, binding })
+}
+
+/// What the page of this stage may ask an authenticator. Nothing where a passkey would not do.
+fn asked(browser: &BrowserCall<'_>, sign_in: &SignIn) -> Option<PasskeyRequest> {
+    let service = browser.call.service;
+    let begun = match &sign_in.stage {
+        // Of the realm that the login is for, as the name and the password are.
+        Stage::Password => service.begin_passkey_login_in(sign_in.wanted.realm.as_deref()),
+        Stage::Code(challenge) => service.begin_passkey_step(challenge),
+        Stage::NewPassword(_) => return None,
+    };
+    // Without randomness there is no button, and the form is there.
+    begun.ok().flatten()
 }
 
 /// The form of the stage.
 fn form(browser: &BrowserCall<'_>, sign_in: &SignIn, error: Option<PageError>) -> Answer {
-    let content = serde_json::to_vec(sign_in).unwrap_or_default();
+    let asked = asked(browser, sign_in);
+    let (ticket, options) = passkey::parts(asked.as_ref());
+    let content = serde_json::to_vec(&SignIn { passkey: ticket, ..sign_in.clone() }).unwrap_or_default();
     let Ok(csrf) = browser.call.service.seal(PURPOSE, &content) else {
         return browser.message(Message::Impossible("the request is too long".to_owned()));
     };
     let step = match sign_in.stage {
         Stage::Password => Step::Password,
+        Stage::Code(_) if passkey::is_only(asked.as_ref()) => Step::Passkey,
         Stage::Code(_) => Step::SecondStep,
         Stage::NewPassword(_) => Step::NewPassword { rules: browser.call.surface.rules },
     };
@@ -229,6 +250,7 @@ fn form(browser: &BrowserCall<'_>, sign_in: &SignIn, error: Option<PageError>) -
         username: sign_in.user.clone(),
         error,
         redirect_uri: leads_to.cloned(),
+        passkey: options,
         ..Page::new(login_path(browser.call), csrf, step)
     });
     sign_in.binding.keep(&mut answer, browser.names());
@@ -239,7 +261,12 @@ fn form(browser: &BrowserCall<'_>, sign_in: &SignIn, error: Option<PageError>) -
 async fn submitted(browser: &BrowserCall<'_>) -> Answer {
     let Some(mut sign_in) = read(browser) else { return browser.message(Message::Over) };
     let field = |name: &str| browser.parameters.get(name).unwrap_or_default();
+    let credential = passkey::credential(&browser.parameters);
     let stepped = match &sign_in.stage {
+        Stage::Password | Stage::Code(_) if credential.is_some() => {
+            let Some(ticket) = &sign_in.passkey else { return browser.message(Message::Over) };
+            sender(browser).passkey(ticket, credential.unwrap_or_default(), Properties::new()).await
+        }
         Stage::Password => {
             let typed = field("username");
             let stepped = password(browser, &sign_in.wanted, typed, field("password"), field("code")).await;
@@ -327,10 +354,12 @@ async fn went_on(browser: &BrowserCall<'_>, mut sign_in: SignIn, stepped: Steppe
             sign_in.stage = Stage::Password;
             form(browser, &sign_in, Some(PageError::Expired))
         }
-        Stepped::Again(error @ (PageError::Password | PageError::Code)) => match &sign_in.wanted.on_fail {
-            Some(address) => redirect::to(address, &[]),
-            None => form(browser, &sign_in, Some(error)),
-        },
+        Stepped::Again(error @ (PageError::Password | PageError::Code | PageError::Passkey)) => {
+            match &sign_in.wanted.on_fail {
+                Some(address) => redirect::to(address, &[]),
+                None => form(browser, &sign_in, Some(error)),
+            }
+        }
         Stepped::Again(error) => form(browser, &sign_in, Some(error)),
     }
 }

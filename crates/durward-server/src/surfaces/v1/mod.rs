@@ -6,6 +6,7 @@
 
 mod admin;
 mod login;
+mod lost_steps;
 mod object;
 mod openapi;
 mod openapi_plan;
@@ -80,6 +81,8 @@ pub(crate) enum Act {
     PasskeyRemove,
     AdminPasskeys,
     AdminPasskeysRemove,
+    AdminSecondStep,
+    AdminSecondStepRemove,
     OpenApi,
 }
 
@@ -205,6 +208,8 @@ impl Surface {
             Act::PasskeyRemove => passkeys::remove(&request).await,
             Act::AdminPasskeys => passkeys::admin_list(&request).await,
             Act::AdminPasskeysRemove => passkeys::admin_remove(&request).await,
+            Act::AdminSecondStep => lost_steps::second_step(&request).await,
+            Act::AdminSecondStepRemove => lost_steps::remove(&request).await,
             Act::OpenApi => self.described(),
         }
     }

@@ -49,7 +49,8 @@ const PASSWORD_OVER: (&str, &str) =
     ("403", "the password is right and must be changed, which is not possible here");
 const NO_USER: (&str, &str) = ("404", "there is no such user");
 const NOT_KEPT: (&str, &str) = ("409", "the realm's users are in a directory that is not changed here");
-const HAS_STEP: (&str, &str) = ("409", "the user has a second step already, or is kept elsewhere");
+const HAS_STEP: (&str, &str) =
+    ("409", "the user has a second step already, or none is kept here of the realm's users");
 const BAD_PARAMETER: (&str, &str) = ("400", "a parameter is unknown, there twice or not what it must be");
 const NO_PASSKEY: (&str, &str) = ("404", "there is no such passkey, or none are kept here");
 const NO_PASSKEYS: (&str, &str) = ("409", "there are no passkeys here, or the user has none");
@@ -290,6 +291,29 @@ const OPERATIONS: &[Operation] = &[
         others: &[NO_ADMINISTRATOR, NO_PASSKEY, NOT_KEPT],
     },
     Operation {
+        id: "adminSecondStep",
+        path: "/v1/admin/second-step",
+        method: "post",
+        what: "Whether a user has a second step, also one in another directory",
+        shown: Shown::Yes,
+        body: Some(("Whose", Needed::Yes)),
+        answers: &["SecondStep"],
+        others: &[NO_ADMINISTRATOR, NOT_KEPT],
+    },
+    Operation {
+        id: "adminRemoveSecondStep",
+        path: "/v1/admin/second-step/remove",
+        method: "post",
+        what: "Remove the second step of a user, with its recovery codes; their sessions end",
+        shown: Shown::Yes,
+        body: Some(("Whose", Needed::Yes)),
+        answers: &["Done"],
+        others: &[
+            NO_ADMINISTRATOR,
+            ("409", "the user has no second step, or none is kept here of the realm's users"),
+        ],
+    },
+    Operation {
         id: "listUsers",
         path: "/v1/users",
         method: "get",
@@ -412,7 +436,7 @@ const OPERATIONS: &[Operation] = &[
         others: &[
             WRONG_SECRET,
             NO_USER,
-            ("409", "the user has no second step, or is kept elsewhere"),
+            ("409", "the user has no second step, or none is kept here of the realm's users"),
             TOO_MANY,
         ],
     },

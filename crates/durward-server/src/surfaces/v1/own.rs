@@ -51,9 +51,16 @@ struct CodeBody {
 }
 
 #[derive(Serialize)]
-struct SecondStepView {
+pub(super) struct SecondStepView {
     second_step: bool,
     recovery_codes_left: usize,
+}
+
+impl SecondStepView {
+    /// By how many recovery codes are left, where there is a second step.
+    pub(super) fn of(left: Option<usize>) -> SecondStepView {
+        SecondStepView { second_step: left.is_some(), recovery_codes_left: left.unwrap_or_default() }
+    }
 }
 
 #[derive(Serialize)]
@@ -101,8 +108,7 @@ pub(super) fn without_session(request: &ApiRequest<'_>, way: Way, mut answer: An
 pub(super) async fn second_step(request: &ApiRequest<'_>) -> Answered {
     no_parameters(request)?;
     let account = request.service.accounts().own(request.token()?).await.map_err(|why| of_account(&why))?;
-    let left = account.second_step.as_ref().map_or(0, |second| second.recovery.left());
-    ok(&SecondStepView { second_step: account.second_step.is_some(), recovery_codes_left: left })
+    ok(&SecondStepView::of(account.second_step.as_ref().map(|second| second.recovery.left())))
 }
 
 pub(super) async fn enrol(request: &ApiRequest<'_>) -> Answered {

@@ -10,4 +10,5 @@ mod outside;
 pub(crate) mod passkeys;
 mod password_change;
 mod reset;
+pub(crate) mod second_step;
 pub(crate) mod world;

@@ -5,20 +5,25 @@ use std::collections::BTreeMap;
 use crate::oauth::world::encoded;
 use crate::oidc::world::{FORM, Seen, send};
 use crate::openam::world::{RECORDED, World, now};
+use crate::support::TestServer;
 
 const TOKEN: &str = "iPlanetDirectoryPro";
 const SAME: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
 const CROSS: (&str, &str) = ("Sec-Fetch-Site", "cross-site");
 
 /// Keeps cookies as browsers do.
-struct Browser<'w> {
-    world: &'w World,
-    cookies: BTreeMap<String, String>,
+pub(crate) struct Browser<'w> {
+    server: &'w TestServer,
+    pub(crate) cookies: BTreeMap<String, String>,
 }
 
 impl<'w> Browser<'w> {
     fn new(world: &'w World) -> Browser<'w> {
-        Browser { world, cookies: BTreeMap::new() }
+        Browser::of(&world.server)
+    }
+
+    pub(crate) fn of(server: &'w TestServer) -> Browser<'w> {
+        Browser { server, cookies: BTreeMap::new() }
     }
 
     fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Seen {
@@ -28,7 +33,7 @@ impl<'w> Browser<'w> {
         if !cookies.is_empty() {
             headers.push(("Cookie", &cookies));
         }
-        let seen = send(&self.world.server, method, path, &headers, body);
+        let seen = send(self.server, method, path, &headers, body);
         for cookie in &seen.set_cookies {
             let (name, rest) = cookie.split_once('=').unwrap();
             let value = rest.split(';').next().unwrap();
@@ -41,23 +46,23 @@ impl<'w> Browser<'w> {
         seen
     }
 
-    fn get(&mut self, path: &str) -> Seen {
+    pub(crate) fn get(&mut self, path: &str) -> Seen {
         self.send("GET", path, &[], "")
     }
 
     /// Fills in a form of this server.
-    fn answer(&mut self, form: &Seen, path: &str, fields: &[(&str, &str)]) -> Seen {
+    pub(crate) fn answer(&mut self, form: &Seen, path: &str, fields: &[(&str, &str)]) -> Seen {
         let csrf = form.csrf();
         let mut all = vec![("csrf", csrf.as_str())];
         all.extend(fields);
         self.send("POST", path, &[FORM, SAME], &encoded(&all))
     }
 
-    fn log_in(&mut self, form: &Seen, user: &str, password: &str) -> Seen {
+    pub(crate) fn log_in(&mut self, form: &Seen, user: &str, password: &str) -> Seen {
         self.answer(form, "/openam/UI/Login", &[("username", user), ("password", password)])
     }
 
-    fn token(&self) -> Option<&str> {
+    pub(crate) fn token(&self) -> Option<&str> {
         self.cookies.get(TOKEN).map(String::as_str)
     }
 
@@ -70,7 +75,7 @@ impl<'w> Browser<'w> {
     }
 }
 
-fn place(seen: &Seen) -> &str {
+pub(crate) fn place(seen: &Seen) -> &str {
     assert_eq!(seen.status, 303, "{}", seen.text);
     seen.location.as_deref().unwrap()
 }

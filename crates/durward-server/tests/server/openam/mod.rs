@@ -2,13 +2,14 @@
 //! in with.
 
 mod around;
-mod browser;
+pub(crate) mod browser;
 mod hostile;
 mod notifications;
 mod observed;
+mod passkeys;
 mod password_change;
 mod policies;
 mod profile;
 mod recorded;
 mod second_step;
-mod world;
+pub(crate) mod world;

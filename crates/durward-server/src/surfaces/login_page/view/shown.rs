@@ -31,6 +31,11 @@ impl<'p> Shown<'p> {
             | Step::NewPasskey
             | Step::Passkeys { .. }
             | Step::PasskeysChanged
+            | Step::SecondStepOff
+            | Step::SecondStepOn { .. }
+            | Step::NewSecondStep { .. }
+            | Step::RecoveryCodes { .. }
+            | Step::SecondStepRemoved
             | Step::NewPassword { .. }
             | Step::ForgotPassword
             | Step::LinkSent
