@@ -75,7 +75,7 @@ function difference(line, expect, filter, whenNull) {
 function mongo(line) {
   const { expect, may, plan } = line.mongo;
   for (const [part, expected] of [[plan, expect], [plan.superset, may]]) {
-    if (part === undefined || part.kind !== 'filter') continue;
+    if (expected === undefined || part.kind !== 'filter') continue;
     for (const whenNull of ['absent', 'null']) {
       const wrong = difference(line, expected, part.filter, whenNull);
       if (wrong !== undefined) return wrong;

@@ -24,7 +24,7 @@ use std::process::{Command, ExitCode};
 const POLICIES: u64 = 100_000;
 
 /// As many as each test of everything tries.
-const POLICIES_SHORT: u64 = 2_000;
+const POLICIES_SHORT: u64 = 10_000;
 
 /// Where nothing else is said, every run asks the same.
 const SEED: u64 = 0x5eed;
