@@ -174,7 +174,7 @@ pub(crate) const CHROMIUM: Tool = Tool {
 };
 
 /// All of them that tests want.
-const ALL: [Tool; 28] = [
+const ALL: [Tool; 30] = [
     CPP_COMPILER,
     C_COMPILER,
     CMAKE,

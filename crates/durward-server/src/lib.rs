@@ -30,7 +30,19 @@ pub use base::settings::{
     AskedIn, AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, AuditSyncs, AuthSettings, AuthzenActionSettings, AuthzenEntitySettings,
     AuthzenLanguage, AuthzenReasons, AuthzenSaplSettings, AuthzenSettings, AuthzenXacmlSettings, BeyondMax,
-    BoundSubjects, BrokerSettings, BundleSettings, CallerSettings, ClientDpop, ClientGrant, ConfigError, CookieSameSite, DecisionLogSettings, DoorAllow, DoorExtension, DoorIdentity, DoorRouteSettings, DoorsSettings, ForwardedBy, Guarded, IdentitySettings, JwtSettings, KubernetesErrors, KubernetesSettings, LdapDepth, LdapFollow, LdapMemberIs, LdapSourceSettings, LdapUserSettings, LimitSettings, ListenSettings, ListenSurface, LogFormat, LogLevel, LogSettings, NatsCalloutSettings, NatsStoreSettings, Network, NetworkParseError, NoDoorIdentity, NoPathTemplate, NoTemplate, OauthClientSettings, OauthSettings, OpaSettings, OpaShape, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings, OpenamApplicationSettings, OpenamSettings, Overrides, PagesSettings, PasskeysSettings, PathTemplate, PlanSettings, PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode, ResetSettings, RsocketSettings, SaplSettings, SchemaSettings, ScimSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, StoredProperties, SubjectsAssertedBy, Template, TlsSettings, TokenAlgorithm, UpstreamClientAuth, UpstreamLinkBy, UpstreamSettings, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
+    BoundSubjects, BrokerSettings, BundleSettings, CallerSettings, ClientDpop, ClientGrant, ConfigError,
+    CookieSameSite, DecisionLogSettings, DoorAllow, DoorExtension, DoorIdentity, DoorRouteSettings,
+    DoorsSettings, ForwardedBy, Guarded, IdentitySettings, JwtSettings, KubernetesErrors, KubernetesSettings,
+    LdapDepth, LdapFollow, LdapMemberIs, LdapSourceSettings, LdapUserSettings, LimitSettings, ListenSettings,
+    ListenSurface, LogFormat, LogLevel, LogSettings, NatsCalloutSettings, NatsStoreSettings, Network,
+    NetworkParseError, NoDoorIdentity, NoPathTemplate, NoTemplate, OauthClientSettings, OauthSettings,
+    OpaSettings, OpaShape, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings,
+    OpcuaResourceSettings, OpcuaSettings, OpenamApplicationSettings, OpenamSettings, Overrides,
+    PagesSettings, PasskeysSettings, PathTemplate, PlanSettings, PolicySettings, PolicySource, Redaction,
+    RemoteBundleSettings, RemoteMode, ResetSettings, RsocketSettings, SaplSettings, SchemaSettings,
+    ScimSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, StoredProperties,
+    SubjectsAssertedBy, Template, TlsSettings, TokenAlgorithm, UpstreamClientAuth, UpstreamLinkBy,
+    UpstreamSettings, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;

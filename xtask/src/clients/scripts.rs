@@ -18,7 +18,7 @@ pub(super) struct Script {
 }
 
 /// Those of each test.
-pub(super) const SCRIPTS: [Script; 6] = [
+pub(super) const SCRIPTS: [Script; 7] = [
     // durward's tokens, verified by this package, and tokens of this package, shown to durward.
     Script { name: "Python, PyJWT 2.15.1", get: install::pyjwt, folder: "tokens" },
     // Applications whose users log in; what a browser does is done by a reader of forms.

@@ -135,8 +135,13 @@ fn warn_of_passkeys(directory: &Directory) {
 ///
 /// # Errors
 /// The settings cannot be used, or the directory cannot be asked.
-pub async fn account_in(ldap: &LdapUserSettings, user: &User, clock: &Clock) -> Result<Option<Account>, IdentityError> {
-    let directory = LdapDirectory::with_password_rules(ldap.directory()?, PasswordRules::default(), moments(clock))?;
+pub async fn account_in(
+    ldap: &LdapUserSettings,
+    user: &User,
+    clock: &Clock,
+) -> Result<Option<Account>, IdentityError> {
+    let directory =
+        LdapDirectory::with_password_rules(ldap.directory()?, PasswordRules::default(), moments(clock))?;
     let found = directory.account(user).await.map_err(|fault| match fault {
         DirectoryFault::Busy { .. } => IdentityError::new("too many ask the directory; try again later"),
         DirectoryFault::Failed(error) => error,

@@ -1,6 +1,6 @@
 //! `[doors]`: decisions for gateways, which ask before they pass a request on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 
 use hyper::header::HeaderName;
 use serde::{Deserialize, Serialize};
@@ -228,7 +228,7 @@ impl DoorsSettings {
                 format!("has `{network}`: clients could say what they ask for; name the gateways"),
             );
         }
-        let mut names = BTreeSet::new();
+        let mut names = HashSet::new();
         let listed = self.identity_headers.keys().map(|name| ("identity_headers", name));
         for (setting, name) in listed.chain(self.headers.iter().map(|name| ("headers", name))) {
             let Some(header) = passable(name) else {

@@ -103,6 +103,7 @@ impl Surface {
                     client,
                     headers,
                     extensions,
+                    named,
                 })
                 .await
             }
