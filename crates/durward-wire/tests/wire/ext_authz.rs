@@ -2,8 +2,8 @@
 
 use bytes::BytesMut;
 use durward_wire::ext_authz::{
-    Allowed, CheckRequest, CheckResponse, Denied, Header, HeaderChange, How, Limits, Peer, ReadHttp,
-    read_request, read_response, sendable_status, write_response,
+    Allowed, CheckRequest, CheckResponse, Denied, Header, HeaderChange, How, HttpRequest, Limits, Peer,
+    ReadHttp, read_request, read_response, sendable_status, write_response,
 };
 
 use crate::support::Dice;
@@ -42,28 +42,32 @@ fn written(request: &CheckRequest<'_>) -> BytesMut {
 }
 
 fn full() -> CheckRequest<'static> {
-    let mut request = CheckRequest::default();
-    request.source = Peer {
-        address: "2001:db8::1",
-        port: 443,
-        service: "shop",
-        principal: "spiffe://example.org/shop",
-        certificate: "-----BEGIN%20CERTIFICATE-----",
-    };
-    request.destination.address = "/run/envoy.sock";
-    request.http.id = "7";
-    request.http.method = "POST";
-    request.http.headers =
-        vec![Header { name: "cookie", value: b"a=1" }, Header { name: "x", value: &[b'x'; 200] }];
-    request.http.path = "/";
-    request.http.host = "example.org";
-    request.http.scheme = "https";
-    request.http.size = -1;
-    request.http.protocol = "HTTP/2";
-    request.http.body = b"{}";
-    request.extensions = vec![("tenant", "t"), ("type", "")];
-    request.sni = "example.org";
-    request
+    CheckRequest {
+        source: Peer {
+            address: "2001:db8::1",
+            port: 443,
+            service: "shop",
+            principal: "spiffe://example.org/shop",
+            certificate: "-----BEGIN%20CERTIFICATE-----",
+        },
+        destination: Peer { address: "/run/envoy.sock", ..Peer::default() },
+        http: HttpRequest {
+            id: "7",
+            method: "POST",
+            headers: vec![
+                Header { name: "cookie", value: b"a=1" },
+                Header { name: "x", value: &[b'x'; 200] },
+            ],
+            path: "/",
+            host: "example.org",
+            scheme: "https",
+            size: -1,
+            protocol: "HTTP/2",
+            body: b"{}",
+        },
+        extensions: vec![("tenant", "t"), ("type", "")],
+        sni: "example.org",
+    }
 }
 
 #[test]
