@@ -120,7 +120,7 @@ async fn a_name_is_that_of_the_user_however_the_directory_writes_it() {
     let Some(mut slapd) = Slapd::start(Far::Nowhere).await else { return };
     let world = World::new(settings(&slapd)).await;
     let mut authenticator = world.with_passkey("anna").await;
-    slapd.modify(&format!("dn: uid=anna,{BASE}\nchangetype: modify\nreplace: uid\nuid: ANNA\n")).await;
+    slapd.set(&format!("uid=anna,{BASE}"), &[("uid", "ANNA")]).await;
     let session = granted(world.alone(&mut authenticator).await);
     assert_eq!(session.user, user("ANNA"));
     assert!(matches!(world.password("anna").await, Ok(Login::CodeNeeded(_))));
@@ -176,22 +176,18 @@ async fn whoever_may_not_log_in_does_not_by_a_passkey_either() {
     let Some(mut slapd) = Slapd::start(Far::Nowhere).await else { return };
     let world = World::new(settings(&slapd)).await;
     let mut authenticator = world.with_passkey("anna").await;
-    let anna = user("anna");
+    let (anna, entry) = (user("anna"), format!("uid=anna,{BASE}"));
     for (attribute, off, on) in [
         ("userAccountControl", "514", "512"),
         ("nsAccountLock", "TRUE", "FALSE"),
         ("shadowExpire", "19000", "-1"),
     ] {
-        let set = |value: &str| {
-            format!("dn: uid=anna,{BASE}\nchangetype: modify\nreplace: {attribute}\n{attribute}: {value}\n")
-        };
-        let class = "objectClass: inetOrgPerson\nobjectClass: ofOthers";
-        let with_class = format!("-\nreplace: objectClass\n{class}\n");
-        slapd.modify(&format!("{}{with_class}", set(off))).await;
+        let classes = [("objectClass", "inetOrgPerson"), ("objectClass", "ofOthers")];
+        slapd.set(&entry, &[classes[0], classes[1], (attribute, off)]).await;
         assert_eq!(world.alone(&mut authenticator).await, Err(Refused::Wrong), "{attribute}");
         assert_eq!(world.service.active_account(&anna).await, Ok(None), "{attribute}");
         assert_eq!(world.password("anna").await, Err(Refused::Wrong), "{attribute}");
-        slapd.modify(&set(on)).await;
+        slapd.set(&entry, &[(attribute, on)]).await;
         granted(world.alone(&mut authenticator).await);
         assert!(world.service.active_account(&anna).await.unwrap().is_some(), "{attribute}");
     }
@@ -211,12 +207,8 @@ async fn who_is_locked_after_failures_is_let_in_by_a_bind_alone() {
     assert_eq!(world.alone(&mut authenticator).await, Err(Refused::Wrong));
     let locked = directory.account(&user("locked")).await.unwrap().unwrap();
     assert!(locked.disabled);
-    let entry = format!("dn: uid=locked,{BASE}\nchangetype: modify\n");
-    let over = "replace: pwdAccountLockedTime\npwdAccountLockedTime: 20200101000000Z\n";
-    slapd.modify(&format!("{entry}{over}")).await;
-    let lasting = "dn: cn=locking,dc=example,dc=org\nchangetype: modify\nreplace: pwdLockoutDuration\n\
-                   pwdLockoutDuration: 60\n";
-    slapd.modify(lasting).await;
+    slapd.set(&format!("uid=locked,{BASE}"), &[("pwdAccountLockedTime", "20200101000000Z")]).await;
+    slapd.set("cn=locking,dc=example,dc=org", &[("pwdLockoutDuration", "60")]).await;
     assert_eq!(world.alone(&mut authenticator).await, Err(Refused::Wrong), "nobody knows that it is over");
     let bound = check(&directory, "locked", "secret").await;
     assert!(matches!(&bound, Ok(PasswordCheck::Right(account)) if !account.disabled), "{bound:?}");

@@ -271,7 +271,9 @@ impl Slapd {
         std::fs::set_permissions(&password, PermissionsExt::from_mode(0o600)).unwrap();
         let path = folder.0.display();
         let (module, change, overlay, policed) = if is_policed {
-            let overlay = "overlay ppolicy\nppolicy_default \"cn=policy,dc=example,dc=org\"\n";
+            // Whoever has the name of the root may write what the policy counts.
+            let overlay = "rootdn \"cn=root,dc=example,dc=org\"\noverlay ppolicy\n\
+                           ppolicy_default \"cn=policy,dc=example,dc=org\"\n";
             ("moduleload ppolicy\n", "by self write ", overlay, POLICED)
         } else {
             ("", "", "", "")
@@ -358,9 +360,33 @@ impl Slapd {
         assert!(self.listens().await);
     }
 
-    /// Changes entries: LDIF, as `ldapmodify` takes it.
-    pub(crate) async fn modify(&mut self, change: &str) {
-        self.changed(|slapd| slapd.tool("slapmodify", change)).await;
+    /// Gives an entry these values of attributes in the place of those that it has, and starts it again. The entry stays the same:
+    /// `slapmodify` would give it another `entryUUID`.
+    pub(crate) async fn set(&mut self, entry: &str, values: &[(&str, &str)]) {
+        self.changed(|slapd| slapd.write_anew(entry, values)).await;
+    }
+
+    fn write_anew(&self, entry: &str, values: &[(&str, &str)]) {
+        let slapcat = self.program.with_file_name("slapcat");
+        let output =
+            Command::new(slapcat).args(["-f", "slapd.conf"]).current_dir(&self.folder.0).output().unwrap();
+        assert!(output.status.success(), "slapcat: {}", String::from_utf8_lossy(&output.stderr));
+        // Long lines go on behind a blank.
+        let dump = String::from_utf8(output.stdout).unwrap().replace("\n ", "");
+        let is_set = |line: &&str| values.iter().any(|(name, _)| line.starts_with(&format!("{name}: ")));
+        let changed = |text: &str| {
+            if !text.starts_with(&format!("dn: {entry}\n")) {
+                return text.to_owned();
+            }
+            let mut lines: Vec<String> =
+                text.lines().filter(|line| !is_set(line)).map(str::to_owned).collect();
+            lines.extend(values.iter().map(|(name, value)| format!("{name}: {value}")));
+            lines.join("\n")
+        };
+        let entries: Vec<String> = dump.trim_end().split("\n\n").map(changed).collect();
+        std::fs::remove_dir_all(self.folder.0.join("data")).unwrap();
+        std::fs::create_dir(self.folder.0.join("data")).unwrap();
+        self.tool("slapadd", &(entries.join("\n\n") + "\n"));
     }
 
     fn tool(&self, name: &str, content: &str) {

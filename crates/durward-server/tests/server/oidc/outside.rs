@@ -23,11 +23,9 @@ fn whoever_was_disabled_gets_nothing_more() {
     let tokens = world.exchange(&code);
     let (access, refresh) = (tokens.member("access_token"), tokens.member("refresh_token"));
     let mut is_locked = |value: &str| {
-        let entry = format!(
-            "dn: uid=anna,{BASE}\nchangetype: modify\nreplace: objectClass\nobjectClass: inetOrgPerson\n"
-        );
-        let lock = format!("objectClass: ofOthers\n-\nreplace: nsAccountLock\nnsAccountLock: {value}\n");
-        runtime.block_on(slapd.modify(&format!("{entry}{lock}")));
+        let classes = [("objectClass", "inetOrgPerson"), ("objectClass", "ofOthers")];
+        let values = [classes[0], classes[1], ("nsAccountLock", value)];
+        runtime.block_on(slapd.set(&format!("uid=anna,{BASE}"), &values));
     };
     is_locked("TRUE");
     assert_eq!(browser.authorize(&[("prompt", "none")]).error(), "login_required");
