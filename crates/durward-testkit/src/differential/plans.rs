@@ -188,7 +188,8 @@ impl PlanQuestion {
         let row = |object: &Object| {
             let mut row = Row::default();
             columns.write_row(object, &wanted, &mut row).then(|| {
-                let whole = self.fixed.as_object().into_iter().flat_map(|fixed| fixed.iter()).chain(object.iter());
+                let whole =
+                    self.fixed.as_object().into_iter().flat_map(|fixed| fixed.iter()).chain(object.iter());
                 let whole = whole.map(|(key, value)| (key.clone(), value.clone()));
                 (row, Value::object(whole))
             })

@@ -143,12 +143,13 @@ fn a_real_rabbitmq_asks_and_does_as_it_is_told() {
     let token = session(&server, "line1");
     assert!(rabbit.publishes("line1", &token, "plant/line1"), "a token in the place of the password");
     assert!(!rabbit.publishes("line2", &token, "plant/line2"), "somebody else's token");
-    let mut subscriber = rabbit.subscriber("ada", PASSWORD, "plant/+");
+    let subscriber = std::cell::RefCell::new(rabbit.subscriber("ada", PASSWORD, "plant/+"));
     let mut told = String::new();
     server.eventually("a message gets to her", |_| {
-        rabbit.publishes("line1", PASSWORD, "plant/line1") && matches!(subscriber.try_wait(), Ok(Some(_)))
+        rabbit.publishes("line1", PASSWORD, "plant/line1")
+            && matches!(subscriber.borrow_mut().try_wait(), Ok(Some(_)))
     });
-    subscriber.stdout.take().unwrap().read_to_string(&mut told).unwrap();
+    subscriber.borrow_mut().stdout.take().unwrap().read_to_string(&mut told).unwrap();
     assert_eq!(told.trim(), "20");
     drop(server);
     assert!(!rabbit.publishes("line1", PASSWORD, "plant/line1"), "durward is down");
