@@ -19,6 +19,7 @@ mod entities;
 mod policies;
 mod serve;
 mod surfaces;
+mod telemetry;
 
 pub use access::auth::{SecretDigestError, digest_of_secret};
 pub use access::issued::KeyStore;
@@ -32,14 +33,14 @@ pub use base::settings::{
     BoundSubjects, BundleSettings, ClientDpop, ClientGrant, ConfigError, CookieSameSite, DecisionLogSettings,
     ForwardedBy, Guarded, IdentitySettings, JwtSettings, LdapDepth, LdapFollow, LdapMemberIs,
     LdapSourceSettings, LdapUserSettings, LimitSettings, ListenSettings, ListenSurface, LogFormat, LogLevel,
-    LogSettings, NatsStoreSettings, Network, NetworkParseError, NoTemplate, OauthClientSettings,
-    OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings,
-    OpcuaSettings, OpenamApplicationSettings, OpenamSettings, Overrides, PagesSettings, PasskeysSettings,
-    PlanSettings, PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode, ResetSettings,
-    RsocketSettings, SaplSettings, SchemaSettings, ScimSettings, SecondStepAt, ServerSettings, SessionMode,
-    Settings, SourceSettings, StoredProperties, SubjectsAssertedBy, Template, TlsSettings, TokenAlgorithm,
-    UpstreamClientAuth, UpstreamLinkBy, UpstreamSettings, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore,
-    XacmlSettings,
+    LogSettings, LoggedDecisions, NatsStoreSettings, Network, NetworkParseError, NoTemplate,
+    OauthClientSettings, OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings,
+    OpcuaResourceSettings, OpcuaSettings, OpenamApplicationSettings, OpenamSettings, OtlpSettings, Overrides,
+    PagesSettings, PasskeysSettings, PlanSettings, PolicySettings, PolicySource, Redaction,
+    RemoteBundleSettings, RemoteMode, ResetSettings, RsocketSettings, SaplSettings, SchemaSettings,
+    ScimSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, StoredProperties,
+    SubjectsAssertedBy, Template, TlsSettings, TokenAlgorithm, UpstreamClientAuth, UpstreamLinkBy,
+    UpstreamSettings, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;

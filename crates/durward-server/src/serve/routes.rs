@@ -40,6 +40,7 @@ pub(crate) enum Endpoint {
     Metrics,
     Sapl(Ask),
     Authzen(authzen::Ask),
+    Explain,
     Identity(Act),
     Oauth(oauth::Ask),
     Oidc(oidc::Ask),
@@ -54,6 +55,7 @@ impl Endpoint {
             | Endpoint::Pdp(_)
             | Endpoint::Wso2Home
             | Endpoint::Sapl(_)
+            | Endpoint::Explain
             | Endpoint::Authzen(_) => ListenSurface::Decisions,
             Endpoint::Live | Endpoint::Ready => ListenSurface::Health,
             Endpoint::Metrics => ListenSurface::Metrics,
@@ -145,6 +147,17 @@ impl RouteName {
         ROUTES.iter().map(|route| route.path).chain(RouteName::MORE).collect()
     }
 
+    /// What a listener carries where it is a route.
+    pub(crate) fn surface(self) -> Option<ListenSurface> {
+        ROUTES.get(self.0).map(|route| route.endpoint.surface())
+    }
+
+    /// The path of the route, or the name of what it is.
+    pub(crate) fn as_str(self) -> &'static str {
+        let more = self.0.checked_sub(ROUTES.len()).and_then(|number| RouteName::MORE.get(number));
+        ROUTES.get(self.0).map_or_else(|| more.copied().unwrap_or_default(), |route| route.path)
+    }
+
     /// From 0 on, below as many as there are of [`RouteName::all`].
     pub(crate) fn number(self) -> usize {
         self.0
@@ -172,6 +185,7 @@ pub(crate) fn opened_by(path: &str, settings: &Settings) -> Option<&'static str>
         Endpoint::Sapl(Ask::Plan) => Some("`plan.columns`, together with `sapl.http` and `[auth]`,"),
         Endpoint::Sapl(_) => Some("`sapl.http`, together with `[auth]`,"),
         Endpoint::Authzen(_) => Some("`authzen.on`, together with `[auth]`,"),
+        Endpoint::Explain => Some("`auth.explain`"),
         Endpoint::Identity(_) => Some("`identity.users` or `[[identity.ldap]]`"),
         Endpoint::Oauth(_) => Some("`oauth.issuer`"),
         Endpoint::Oidc(oidc::Ask::UpstreamCallback | oidc::Ask::UpstreamLogout) => {
@@ -224,6 +238,7 @@ impl Route {
             Endpoint::Sapl(Ask::Plan) => settings.answers_sapl() && !settings.plan.columns.is_empty(),
             Endpoint::Sapl(_) => settings.answers_sapl(),
             Endpoint::Authzen(_) => settings.answers_authzen(),
+            Endpoint::Explain => settings.auth.explain,
             Endpoint::Identity(_) => settings.identity.is_on(),
             Endpoint::Oauth(_) => settings.oauth.is_on(),
             Endpoint::Oidc(oidc::Ask::UpstreamCallback | oidc::Ask::UpstreamLogout) => {
@@ -238,6 +253,23 @@ impl Route {
             | Endpoint::Live
             | Endpoint::Ready
             | Endpoint::Metrics => true,
+        }
+    }
+
+    /// Whether callers are told decisions there, or what decisions come to.
+    pub fn decides(&self) -> bool {
+        match self.endpoint {
+            Endpoint::Pdp(_) | Endpoint::Sapl(_) | Endpoint::Explain => true,
+            Endpoint::Authzen(ask) => ask != authzen::Ask::Metadata,
+            Endpoint::Home
+            | Endpoint::Wso2Home
+            | Endpoint::Live
+            | Endpoint::Ready
+            | Endpoint::Metrics
+            | Endpoint::Identity(_)
+            | Endpoint::Oauth(_)
+            | Endpoint::Oidc(_)
+            | Endpoint::Scim(_) => false,
         }
     }
 

@@ -2,6 +2,7 @@
 //! what those share by which users log in with a browser.
 
 pub(crate) mod authzen;
+pub(crate) mod explain;
 pub(crate) mod health;
 pub(crate) mod http;
 pub(crate) mod login_forms;

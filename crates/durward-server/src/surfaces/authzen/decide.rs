@@ -198,14 +198,21 @@ impl Asking<'_> {
     }
 
     /// What keeps record of decisions, where somebody does.
-    fn account(&self) -> Option<LogAccount> {
-        self.surface.recorder.account(|| Caller {
+    pub(super) fn account(&self) -> Option<LogAccount> {
+        self.surface.recorder.account(|| self.caller())
+    }
+
+    /// Who asks, as the decision log has it.
+    pub(super) fn caller(&self) -> Caller<'_> {
+        Caller {
             surface: Way::Authzen,
             route: self.ask.as_str(),
             request_id: &self.call.id,
             client: Some(self.call.client),
-            identity: self.identity,
-        })
+            tenant: &self.identity.tenant,
+            name: &self.identity.name,
+            trace: &self.call.trace,
+        }
     }
 }
 

@@ -22,6 +22,7 @@ mod search;
 mod verdict;
 mod xacml;
 
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,6 +36,7 @@ use hyper::header::{self, HeaderMap};
 
 use crate::access::auth::{Authenticator, Denied, Identity, Presented};
 use crate::access::issued::Issued;
+use crate::access::rates::Rates;
 use crate::access::subject::Subjects;
 use crate::access::subject::fence::Fence;
 use crate::base::Clock;
@@ -103,7 +105,10 @@ pub(crate) struct Surface {
     bodies: Arc<Bodies>,
     metrics: Arc<Metrics>,
     clock: Clock,
+    /// Of this surface.
     rate: Rate,
+    /// Of all of them.
+    rates: Arc<Rates>,
     mapping: Mapping,
     attributes: Attributes,
     pages: Pages,
@@ -116,6 +121,7 @@ pub(crate) struct Surface {
 /// What the surface shares with others.
 pub(crate) struct Parts<'p> {
     pub(crate) authenticator: &'p Arc<Authenticator>,
+    pub(crate) rates: &'p Arc<Rates>,
     pub(crate) fence: &'p Fence,
     pub(crate) subjects: Option<&'p Subjects>,
     pub(crate) decider: &'p DeciderSlot,
@@ -147,6 +153,7 @@ impl Surface {
             bodies: Arc::clone(parts.bodies),
             metrics: Arc::clone(parts.metrics),
             clock: Arc::clone(parts.clock),
+            rates: Arc::clone(parts.rates),
             rate: Rate::new(authzen.requests_per_second_max, Instant::now()),
             mapping: Mapping::new(&authzen.sapl),
             attributes: Attributes::new(&authzen.xacml),
@@ -178,7 +185,11 @@ impl Surface {
 
     /// The answer to an evaluation that can be decided from its bytes, for a caller whose credentials are remembered; `None` where that is not
     /// enough, and then nothing was counted.
-    pub(crate) fn answer_direct(&self, request: &DirectRequest<'_>) -> Option<DirectAnswer> {
+    pub(crate) fn answer_direct(
+        &self,
+        request: &DirectRequest<'_>,
+        client: Option<IpAddr>,
+    ) -> Option<DirectAnswer> {
         let is_short = request.body.len() <= self.settings.body_bytes_max;
         if !self.answers_directly() || !is_short || !is_json(request.content_type) {
             return None;
@@ -190,8 +201,11 @@ impl Surface {
         }
         let identity = self.authenticator.remembered(&Presented::from_header(request.authorization), now)?;
         check_tenant(request.path, &identity.tenant).ok()?;
+        if !self.rates.has_room_directly(Some(&identity), client, now) {
+            return None;
+        }
         let (told, took, text) = self.decided_raw(&identity, request.body)?;
-        if !self.rate.allows(now) {
+        if !self.rate.allows(now) || !self.rates.allows(Some(&identity), client, now) {
             return None;
         }
         self.metrics.authenticated("ok");
@@ -264,11 +278,13 @@ impl Surface {
         let refused = |problem: Problem| if closes { problem.closing() } else { problem };
         let identity = self.authenticated(&head.headers).await.map_err(refused)?;
         check_tenant(head.uri.path(), &identity.tenant).map_err(refused)?;
-        if !self.rate.allows(Instant::now()) {
+        let now = Instant::now();
+        if !self.rate.allows(now) {
             self.metrics.limit_hit("authzen.requests_per_second_max");
-            let problem =
-                Problem::new(StatusCode::TOO_MANY_REQUESTS, "there are too many requests; try again");
-            return Err(refused(problem.retry_after(Duration::from_secs(1))));
+            return Err(refused(Problem::too_many()));
+        }
+        if !self.rates.allows(Some(&identity), Some(call.client.ip()), now) {
+            return Err(refused(Problem::too_many()));
         }
         let text = body?;
         if !is_json(text_of(&head.headers, &header::CONTENT_TYPE)) {

@@ -1,11 +1,11 @@
 //! A question as an XACML request: decided by the tenant's policies, with what attribute sources know, and recorded result by result.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use durward_pdp::record::{Failure, Record};
+use durward_pdp::record::Record;
 use durward_pdp::xacml::response::Status;
-use durward_pdp::{AttributeSource, Decision, Pdp, Request, Response};
+use durward_pdp::{AttributeSource, Pdp, Request, Response};
 use durward_sources::Rounds;
 use hyper::StatusCode;
 
@@ -13,8 +13,9 @@ use super::decide::{Asking, Logged, Panicked};
 use super::question::{Question, Wrong};
 use super::verdict::Verdict;
 use crate::access::subject::Shown;
-use crate::access::subject::attributes::{self, NO_SESSIONS, Named, token_reason};
-use crate::decision_log::{Entry, LoggedAnswer, Surface as Way};
+use crate::access::subject::attributes::{self, NO_SESSIONS, Named};
+use crate::decider::{Decision, Outcome};
+use crate::decision_log::DecidedRequest;
 
 impl Asking<'_> {
     pub(super) async fn decide_xacml(
@@ -26,7 +27,13 @@ impl Asking<'_> {
         let surface = self.surface;
         // A tenant without policies: nothing can be decided.
         let Some(pdp) = surface.policies.pdp_of(&self.identity.tenant) else {
-            return Ok(Verdict::plain(crate::decider::Outcome::Indeterminate));
+            let decision = Arc::new(Decision::plain(Outcome::Indeterminate));
+            surface.metrics.told(&decision, None);
+            if let Some(account) = self.account() {
+                let record = Record::failed(0, "there are no policies in force for this tenant");
+                account.told(None, &decision, Some(Arc::new(record)), None);
+            }
+            return Ok(Verdict::plain(Outcome::Indeterminate));
         };
         let request = surface.attributes.request(question, token.as_ref())?;
         let mut named = self.named(request).await?;
@@ -40,7 +47,9 @@ impl Asking<'_> {
         let is_told =
             logged == Logged::Each || verdict.is_true(&surface.telling(question.context.as_deref()));
         if is_told && surface.recorder.is_on() {
-            self.record(&pdp, request, response, records, duration);
+            let (snapshot, length) = (pdp.snapshot().id, self.length);
+            let decided = DecidedRequest { request, response, records, snapshot, duration, length };
+            surface.recorder.results(&self.caller(), decided);
         }
         Ok(verdict)
     }
@@ -88,55 +97,5 @@ impl Asking<'_> {
                 (Response::indeterminate(Status::processing_error(message)), records)
             }
         })
-    }
-
-    /// Hands the decision log an entry for each result.
-    fn record(
-        &self,
-        pdp: &Pdp,
-        request: Request,
-        response: Response,
-        mut records: Vec<Record>,
-        duration: Duration,
-    ) {
-        let (surface, route) = (self.surface, self.ask.as_str());
-        let parts = response.results.len();
-        if records.len() != parts {
-            records = vec![Record { snapshot: pdp.snapshot().id, ..Record::default() }; parts];
-        }
-        let mut request = Some(request);
-        for ((number, result), mut record) in response.results.into_iter().enumerate().zip(records) {
-            if let Some(reason) = token_reason(&result) {
-                // No policy decided about a subject whose token is not taken.
-                let failures = vec![Failure::outside(reason)];
-                record = Record { snapshot: record.snapshot, failures, ..Record::default() };
-            } else if result.decision != Decision::Indeterminate {
-                record.failures.clear();
-            } else if record.failures.is_empty() {
-                let message = result.status.message.as_deref().unwrap_or("no reason is known");
-                record.failures = vec![Failure::outside(message)];
-            }
-            surface.recorder.trace((Way::Authzen, route, &self.call.id), None, &record);
-            surface.recorder.record(|time| {
-                let request = request.take().map(Box::new);
-                Entry {
-                    time,
-                    surface: Way::Authzen,
-                    route,
-                    request_id: self.call.id.as_str().into(),
-                    client: Some(self.call.client),
-                    tenant: self.identity.tenant.clone(),
-                    caller: Some(self.identity.name.clone()).filter(|name| !name.is_empty()),
-                    duration: Some(duration),
-                    record: Arc::new(record),
-                    bytes: if request.is_some() { self.length } else { 0 },
-                    answer: LoggedAnswer::Result {
-                        request,
-                        result: Box::new(result),
-                        part: (number + 1, parts),
-                    },
-                }
-            });
-        }
     }
 }
