@@ -12,3 +12,5 @@ mod profile;
 mod recorded;
 mod second_step;
 mod world;
+
+pub(crate) use policies::Agents;
