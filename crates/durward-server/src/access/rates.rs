@@ -5,6 +5,10 @@
 //! all that they asked for is paid (the generic cell rate algorithm); once it has passed, forgetting the caller changes nothing. So the
 //! table has room for a fixed number of callers, none of them is displaced by others, and those for whom there is no room share one
 //! account.
+//!
+//! What a request touches: without limits two numbers that nobody writes, and what its caller's identity says of them. With a limit by
+//! caller two digests of a name or address, one lock of sixteen, and one entry of a table; with one for all together one lock more. A request
+//! that is answered from its bytes does so twice, since what it comes to is not known when it is looked at.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};

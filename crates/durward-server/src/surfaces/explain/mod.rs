@@ -173,7 +173,7 @@ impl Asking<'_> {
         let subjects = self.surface.subjects.as_ref();
         let shown = document::shown(subject).and_then(|shown| Some((shown, subjects?)));
         let named = match shown.filter(|(shown, subjects)| subjects.has(shown)) {
-            None => subscription,
+            None => subscription.clone(),
             Some((shown, subjects)) => match subjects.find(&shown).await {
                 Ok(subject) => with_subject(&subscription, document::of(&subject)),
                 Err(NotTaken::Refused) => {
