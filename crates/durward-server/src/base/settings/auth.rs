@@ -44,7 +44,7 @@ pub struct AuthSettings {
     /// Most requests for decisions a second of one caller, over all surfaces together; 0 means any number. Callers are told apart by the
     /// name of their credentials, and where nobody authenticates by their address: of IPv6 by its first 64 bits. Default: 0.
     pub requests_per_second_per_caller_max: u32,
-    /// Most callers whose requests are counted one by one; those beyond share what one caller may ask. Default: 50000: about 3 MB.
+    /// Most callers whose requests are counted one by one; those beyond share what one caller may ask. Default: 50000, about 3 MB.
     pub rate_callers_max: usize,
     /// The addresses at which callers reach this server: proofs that they have the key of their token (DPoP) name one of them. Default:
     /// `oauth.issuer`.
