@@ -20,6 +20,7 @@ mod policies;
 mod question;
 mod serve;
 mod surfaces;
+mod telemetry;
 
 pub use access::auth::{SecretDigestError, digest_of_secret};
 pub use access::issued::KeyStore;
@@ -34,10 +35,10 @@ pub use base::settings::{
     CookieSameSite, DecisionLogSettings, DoorAllow, DoorExtension, DoorIdentity, DoorRouteSettings,
     DoorsSettings, ForwardedBy, Guarded, IdentitySettings, JwtSettings, KubernetesErrors, KubernetesSettings,
     LdapDepth, LdapFollow, LdapMemberIs, LdapSourceSettings, LdapUserSettings, LimitSettings, ListenSettings,
-    ListenSurface, LogFormat, LogLevel, LogSettings, NatsCalloutSettings, NatsStoreSettings, Network,
-    NetworkParseError, NoDoorIdentity, NoPathTemplate, NoTemplate, OauthClientSettings, OauthSettings,
-    OpaSettings, OpaShape, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings,
-    OpcuaResourceSettings, OpcuaSettings, OpenamApplicationSettings, OpenamSettings, Overrides,
+    ListenSurface, LogFormat, LogLevel, LogSettings, LoggedDecisions, NatsCalloutSettings, NatsStoreSettings,
+    Network, NetworkParseError, NoDoorIdentity, NoPathTemplate, NoTemplate, OauthClientSettings,
+    OauthSettings, OpaSettings, OpaShape, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings,
+    OpcuaResourceSettings, OpcuaSettings, OpenamApplicationSettings, OpenamSettings, OtlpSettings, Overrides,
     PagesSettings, PasskeysSettings, PathTemplate, PlanSettings, PolicySettings, PolicySource, Redaction,
     RemoteBundleSettings, RemoteMode, ResetSettings, RsocketSettings, SaplSettings, SchemaSettings,
     ScimSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, StoredProperties,

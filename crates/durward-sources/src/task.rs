@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use durward_net::trace;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -11,8 +12,9 @@ use tokio::task::AbortHandle;
 pub(super) struct Task(AbortHandle);
 
 impl Task {
+    /// For the request that is answered now, if there is one.
     pub(super) fn spawn(runtime: &Handle, work: impl Future<Output = ()> + Send + 'static) -> Task {
-        Task(runtime.spawn(work).abort_handle())
+        Task(runtime.spawn(trace::carried(work)).abort_handle())
     }
 }
 

@@ -5,6 +5,7 @@
 //! (`puppet`); it decides nothing. Packages are installed below the target directory, to the version: one that
 //! changes must not break a build by itself.
 
+mod collector;
 pub(crate) mod install;
 mod parties;
 mod puppet;

@@ -1,6 +1,6 @@
 //! Programs on packages of others that judge by themselves what durward does: signed tokens, logins with browsers, agents of OpenAM.
 
-use super::{Missing, install, parties};
+use super::{Missing, collector, install, parties};
 use crate::built;
 use crate::metadata::Metadata;
 use crate::process::{self, Show, Stream, run_seeing};
@@ -18,7 +18,7 @@ pub(super) struct Script {
 }
 
 /// Those of each test.
-pub(super) const SCRIPTS: [Script; 7] = [
+pub(super) const SCRIPTS: [Script; 8] = [
     // durward's tokens, verified by this package, and tokens of this package, shown to durward.
     Script { name: "Python, PyJWT 2.15.1", get: install::pyjwt, folder: "tokens" },
     // Applications whose users log in; what a browser does is done by a reader of forms.
@@ -35,6 +35,8 @@ pub(super) const SCRIPTS: [Script; 7] = [
         get: install::kubernetes,
         folder: "kubernetes",
     },
+    // Whom traces and decisions are told.
+    Script { name: "Go, OpenTelemetry Collector 0.165.0", get: collector::collector, folder: "told" },
     // The same users behind other programs, set up as the manual says.
     Script { name: "apache2, mod_auth_openidc of Debian", get: parties::apache, folder: "behind-apache" },
     Script { name: "Java, spring-security-oauth2-client 7.0.6", get: parties::spring, folder: "with-spring" },

@@ -9,6 +9,7 @@ pub(crate) mod request_ids;
 pub(crate) mod settings;
 pub(crate) mod socket;
 pub(crate) mod standing;
+pub(crate) mod traces;
 pub(crate) mod watch;
 
 use std::sync::Arc;

@@ -268,6 +268,12 @@ impl Decider for Tenants {
         })
     }
 
+    fn snapshot(&self, tenant: &str) -> u64 {
+        let tenants = self.0.tenants.load();
+        let pdp = tenants.get(tenant).and_then(|known| known.pdp.as_ref());
+        pdp.map_or(0, |pdp| pdp.snapshot().id)
+    }
+
     fn subscribe(&self, tenant: &str, subscription: Subscription) -> Result<Box<dyn Decisions>, Full> {
         let known = self.tenant(tenant)?;
         known.note(tenant);

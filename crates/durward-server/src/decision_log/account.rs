@@ -6,12 +6,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use durward_net::trace::Trace;
 use durward_pdp::record::Record;
 use smol_str::SmolStr;
 
 use super::line::Style;
-use super::{DecisionLog, Entry, LoggedAnswer, LoggedSubscription, Surface};
-use crate::access::auth::Identity;
+use super::{DecisionLog, Entry, LoggedAnswer, LoggedPlan, LoggedSubscription, PlanKind, Surface};
 use crate::base::Clock;
 use crate::base::settings::DecisionLogSettings;
 use crate::decider::MultiSubscription;
@@ -23,7 +23,11 @@ pub(crate) struct Caller<'c> {
     pub(crate) route: &'static str,
     pub(crate) request_id: &'c str,
     pub(crate) client: Option<SocketAddr>,
-    pub(crate) identity: &'c Identity,
+    /// Whose policies decide.
+    pub(crate) tenant: &'c SmolStr,
+    /// The name that goes with the caller's credentials; empty where there are none.
+    pub(crate) name: &'c str,
+    pub(crate) trace: &'c Trace,
 }
 
 /// One request whose decisions are recorded. Boxed: streams without one have only the place for it.
@@ -35,6 +39,7 @@ struct Open {
     surface: Surface,
     route: &'static str,
     request_id: SmolStr,
+    trace: Trace,
     client: Option<SocketAddr>,
     tenant: SmolStr,
     caller: SmolStr,
@@ -50,9 +55,10 @@ impl Account {
             surface: caller.surface,
             route: caller.route,
             request_id: caller.request_id.into(),
+            trace: caller.trace.clone(),
             client: caller.client,
-            tenant: caller.identity.tenant.clone(),
-            caller: caller.identity.name.clone(),
+            tenant: caller.tenant.clone(),
+            caller: caller.name.into(),
             asked: Vec::new(),
         }))
     }
@@ -107,19 +113,56 @@ impl Account {
             .map_or((LoggedSubscription::Nothing, 0), |(_, subscription, bytes)| {
                 (subscription.clone(), *bytes)
             });
-        log.record(Entry {
-            time: (open.clock)(),
-            surface: open.surface,
-            route: open.route,
-            request_id: open.request_id.clone(),
-            client: open.client,
-            tenant: open.tenant.clone(),
-            caller: Some(open.caller.clone()).filter(|caller| !caller.is_empty()),
+        let decision = Arc::clone(decision);
+        let answer = LoggedAnswer::Decision { id: id.cloned(), subscription, decision };
+        log.record(open.entry(record, answer, duration, bytes));
+    }
+
+    /// The caller was told a plan for these columns and dialect, or why there is none.
+    pub(crate) fn planned(
+        &self,
+        (kind, is_exact): (PlanKind, bool),
+        (columns, dialect): (&str, &'static str),
+        record: Record,
+        duration: Duration,
+    ) {
+        let open = &*self.0;
+        trace(open.log.as_ref(), (open.surface, open.route, &open.request_id), None, &record);
+        let Some(log) = &open.log else { return };
+        let asked = open.asked.first();
+        let (subscription, bytes) = asked
+            .map_or((LoggedSubscription::Nothing, 0), |(_, subscription, bytes)| {
+                (subscription.clone(), *bytes)
+            });
+        let columns = columns.into();
+        let plan = LoggedPlan { subscription, kind, columns, dialect, is_exact };
+        let answer = LoggedAnswer::Plan(Box::new(plan));
+        log.record(open.entry(Arc::new(record), answer, Some(duration), bytes));
+    }
+}
+
+impl Open {
+    fn entry(
+        &self,
+        record: Arc<Record>,
+        answer: LoggedAnswer,
+        duration: Option<Duration>,
+        bytes: usize,
+    ) -> Entry {
+        Entry {
+            time: (self.clock)(),
+            surface: self.surface,
+            route: self.route,
+            request_id: self.request_id.clone(),
+            trace: self.trace.clone(),
+            client: self.client,
+            tenant: self.tenant.clone(),
+            caller: Some(self.caller.clone()).filter(|caller| !caller.is_empty()),
             duration,
             record,
-            answer: LoggedAnswer::Decision { id: id.cloned(), subscription, decision: Arc::clone(decision) },
+            answer,
             bytes,
-        });
+        }
     }
 }
 
@@ -176,13 +219,16 @@ mod tests {
             .with_ansi(false)
             .with_writer(move || writer.clone())
             .finish();
-        let identity = Identity::of_test("plant", "shop");
+        let own = crate::base::traces::Traces::new(false).begin();
+        let tenant = SmolStr::from("plant");
         let caller = Caller {
             surface: Surface::Rsocket,
             route: "decide",
             request_id: "r-1",
             client: None,
-            identity: &identity,
+            tenant: &tenant,
+            name: "shop",
+            trace: &own,
         };
         let clock: Clock = Arc::new(|| SystemTime::UNIX_EPOCH);
         let failure = Failure {

@@ -41,7 +41,14 @@ impl Entry {
                 }
                 sum.decision(decision);
             }
+            LoggedAnswer::Plan(plan) => {
+                sum.piece(plan.columns.len());
+                if let LoggedSubscription::Once(subscription) = &plan.subscription {
+                    sum.subscription(subscription);
+                }
+            }
         }
+        sum.piece(self.trace.state.as_ref().map_or(0, |state| state.len()));
         sum.bytes
     }
 }

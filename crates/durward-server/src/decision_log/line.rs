@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::attributes::{Rule, Written, text};
-use super::{Entry, LoggedAnswer, LoggedSubscription, mask};
+use super::{Entry, LoggedAnswer, LoggedPlan, LoggedSubscription, PlanKind, mask};
 use crate::base::settings::DecisionLogSettings;
 use durward_pdp::sapl::{Decision, Outcome, Subscription};
 
@@ -28,6 +28,8 @@ struct Line<'e> {
     surface: &'static str,
     route: &'static str,
     request_id: &'e str,
+    trace_id: String,
+    span_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,9 +52,20 @@ struct Line<'e> {
     reasons_more: usize,
     results: [ResultLine<'e>; 1],
     #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<PlanLine<'e>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     attributes: Option<&'e RawValue>,
     #[serde(skip_serializing_if = "is_false")]
     attributes_cut: bool,
+}
+
+/// What a plan was made for.
+#[derive(Serialize)]
+struct PlanLine<'e> {
+    columns: &'e str,
+    dialect: &'static str,
+    #[serde(skip_serializing_if = "is_false")]
+    exact: bool,
 }
 
 /// Why a decision is Indeterminate.
@@ -105,30 +118,37 @@ impl Style {
     pub(super) fn line(&self, entry: &Entry) -> String {
         let record = &*entry.record;
         let made;
-        let attributes = match &entry.answer {
-            LoggedAnswer::Decision { subscription: LoggedSubscription::Always(written), .. } => &**written,
-            LoggedAnswer::Decision { subscription: LoggedSubscription::Once(subscription), .. } => {
+        let attributes = match entry.answer.subscription() {
+            Some(LoggedSubscription::Always(written)) => &**written,
+            Some(LoggedSubscription::Once(subscription)) => {
                 made = self.rule.subscription(subscription);
                 &made
             }
-            LoggedAnswer::Result { request: Some(request), .. } => {
-                made = self.rule.request(request);
-                &made
-            }
-            LoggedAnswer::Decision { subscription: LoggedSubscription::Nothing, .. }
-            | LoggedAnswer::Result { request: None, .. } => &Written::NOTHING,
+            Some(LoggedSubscription::Nothing) => &Written::NOTHING,
+            None => match &entry.answer {
+                LoggedAnswer::Result { request: Some(request), .. } => {
+                    made = self.rule.request(request);
+                    &made
+                }
+                LoggedAnswer::Result { .. } | LoggedAnswer::Decision { .. } | LoggedAnswer::Plan(_) => {
+                    &Written::NOTHING
+                }
+            },
         };
         let (result, (part, parts), id) = match &entry.answer {
             LoggedAnswer::Result { result, part, .. } => (self.result(result, record), *part, None),
             LoggedAnswer::Decision { id, decision, .. } => {
                 (self.decision(decision, record), (1, 1), id.as_deref())
             }
+            LoggedAnswer::Plan(plan) => (planned(plan), (1, 1), None),
         };
         let line = Line {
             time: Timestamp::try_from(entry.time).map_or_else(|_| String::new(), |time| time.to_string()),
             surface: entry.surface.as_str(),
             route: entry.route,
             request_id: &entry.request_id,
+            trace_id: entry.trace.own.trace.to_string(),
+            span_id: entry.trace.own.span.to_string(),
             client: entry.client.map(|client| match client.port() {
                 0 => client.ip().to_string(),
                 _ => client.to_string(),
@@ -144,6 +164,13 @@ impl Style {
             reasons: record.failures.iter().map(|failure| self.reason(failure)).collect(),
             reasons_more: record.failures_more,
             results: [result],
+            plan: match &entry.answer {
+                LoggedAnswer::Plan(plan) => {
+                    let LoggedPlan { columns, dialect, is_exact, .. } = &**plan;
+                    Some(PlanLine { columns, dialect, exact: *is_exact })
+                }
+                LoggedAnswer::Result { .. } | LoggedAnswer::Decision { .. } => None,
+            },
             attributes: attributes.json.as_deref(),
             attributes_cut: attributes.is_cut,
         };
@@ -185,13 +212,7 @@ impl Style {
     fn decision<'e>(&self, decision: &Decision, record: &'e Record) -> ResultLine<'e> {
         let obligations = decision.obligations().filter(|_| self.rule.shows_all());
         ResultLine {
-            decision: match decision.outcome {
-                Outcome::Permit => Xacml::Permit.as_str(),
-                Outcome::Deny => Xacml::Deny.as_str(),
-                Outcome::NotApplicable => Xacml::NotApplicable.as_str(),
-                Outcome::Indeterminate => Xacml::Indeterminate.as_str(),
-                Outcome::Suspend => "Suspend",
-            },
+            decision: outcome_word(decision.outcome),
             status: None,
             message: None,
             obligations: obligations.map(|duty| text(&duty)).collect(),
@@ -199,6 +220,47 @@ impl Style {
             advice_count: decision.advice().len(),
             policies: record.policies.iter().map(policy).collect(),
         }
+    }
+}
+
+/// What was decided, as lines have it.
+pub(super) fn word(answer: &LoggedAnswer) -> &'static str {
+    match answer {
+        LoggedAnswer::Result { result, .. } => result.decision.as_str(),
+        LoggedAnswer::Decision { decision, .. } => outcome_word(decision.outcome),
+        LoggedAnswer::Plan(plan) => plan_word(plan.kind),
+    }
+}
+
+fn outcome_word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Permit => Xacml::Permit.as_str(),
+        Outcome::Deny => Xacml::Deny.as_str(),
+        Outcome::NotApplicable => Xacml::NotApplicable.as_str(),
+        Outcome::Indeterminate => Xacml::Indeterminate.as_str(),
+        Outcome::Suspend => "Suspend",
+    }
+}
+
+fn plan_word(kind: PlanKind) -> &'static str {
+    match kind {
+        PlanKind::All => "All",
+        PlanKind::Filter => "Filter",
+        PlanKind::None => "None",
+        PlanKind::Failed => Xacml::Indeterminate.as_str(),
+    }
+}
+
+/// All policies in force have a part in a plan: none is named.
+fn planned(plan: &LoggedPlan) -> ResultLine<'_> {
+    ResultLine {
+        decision: plan_word(plan.kind),
+        status: None,
+        message: None,
+        obligations: Vec::new(),
+        obligation_count: 0,
+        advice_count: 0,
+        policies: Vec::new(),
     }
 }
 

@@ -10,6 +10,7 @@ mod held;
 mod line;
 mod mask;
 mod recorder;
+mod results;
 mod writer;
 
 use std::net::SocketAddr;
@@ -19,18 +20,22 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
+use durward_net::trace::Trace;
+
 use durward_pdp::record::{Record, Recording};
 use durward_pdp::{Request, ResultOf};
 use smol_str::SmolStr;
 
 use crate::base::metrics::Metrics;
-use crate::base::settings::{DecisionLogSettings, LogTarget};
+use crate::base::settings::{DecisionLogSettings, LogTarget, LoggedDecisions};
+use crate::telemetry::{DecisionSpan, LogRecord, Telemetry, Told};
 use account::trace;
 pub(crate) use account::{Account, Caller};
 use attributes::Written;
-use durward_pdp::sapl::{Decision, Subscription};
+use durward_pdp::sapl::{Decision, Outcome, Subscription};
 use line::Style;
 pub(crate) use recorder::Recorder;
+pub(crate) use results::DecidedRequest;
 use writer::Writer;
 
 /// Why a multi-subscription without subscriptions is answered INDETERMINATE.
@@ -107,6 +112,8 @@ pub(crate) struct Entry {
     /// What was called there.
     pub(crate) route: &'static str,
     pub(crate) request_id: SmolStr,
+    /// The trace of the request.
+    pub(crate) trace: Trace,
     /// `None` over a socket that has no addresses.
     pub(crate) client: Option<SocketAddr>,
     /// Whose policies decided.
@@ -136,6 +143,53 @@ pub(crate) enum LoggedAnswer {
         subscription: LoggedSubscription,
         decision: Arc<Decision>,
     },
+    Plan(Box<LoggedPlan>),
+}
+
+impl LoggedAnswer {
+    /// What was asked in SAPL's words.
+    fn subscription(&self) -> Option<&LoggedSubscription> {
+        match self {
+            LoggedAnswer::Result { .. } => None,
+            LoggedAnswer::Decision { subscription, .. } => Some(subscription),
+            LoggedAnswer::Plan(plan) => Some(&plan.subscription),
+        }
+    }
+}
+
+/// What rows are permitted, or why that could not be said.
+pub(crate) struct LoggedPlan {
+    pub(crate) subscription: LoggedSubscription,
+    pub(crate) kind: PlanKind,
+    /// The name of the columns.
+    pub(crate) columns: SmolStr,
+    pub(crate) dialect: &'static str,
+    pub(crate) is_exact: bool,
+}
+
+/// What a plan comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PlanKind {
+    All,
+    Filter,
+    None,
+    /// There is none.
+    Failed,
+}
+
+impl Entry {
+    /// What was decided, in the words that both languages share.
+    fn outcome(&self) -> Outcome {
+        match &self.answer {
+            LoggedAnswer::Result { result, .. } => results::outcome_of(result.decision),
+            LoggedAnswer::Decision { decision, .. } => decision.outcome,
+            LoggedAnswer::Plan(plan) => match plan.kind {
+                PlanKind::All | PlanKind::Filter => Outcome::Permit,
+                PlanKind::None => Outcome::Deny,
+                PlanKind::Failed => Outcome::Indeterminate,
+            },
+        }
+    }
 }
 
 /// A subscription, as far as it may be written.
@@ -164,29 +218,37 @@ pub(crate) struct DecisionLog {
     queue_bytes_max: usize,
     metrics: Arc<Metrics>,
     style: Arc<Style>,
+    decisions: LoggedDecisions,
+    /// Whether decisions that have no line are told to a collector.
+    sends_spans: bool,
     pub(crate) recording: Recording,
 }
 
 impl DecisionLog {
-    /// Opens the log, if one is asked for.
+    /// Opens the log, if one is asked for, or a collector is told decisions.
     ///
     /// # Errors
     /// A file that cannot be opened for appending: a log that is asked for and not there is no start.
     pub(crate) fn open(
         settings: &DecisionLogSettings,
+        telemetry: Option<&Arc<Telemetry>>,
         metrics: &Arc<Metrics>,
     ) -> Result<Option<DecisionLog>, std::io::Error> {
         let writer = match settings.target() {
-            LogTarget::Off => return Ok(None),
-            LogTarget::Stdout => Writer::stdout(),
-            LogTarget::File(path) => Writer::file(path)?,
+            LogTarget::Off if telemetry.is_none() => return Ok(None),
+            LogTarget::Off => None,
+            LogTarget::Stdout => Some(Writer::stdout()),
+            LogTarget::File(path) => Some(Writer::file(path)?),
         };
+        let sends_spans = telemetry.is_some_and(|telemetry| telemetry.sends_traces());
         let style = Arc::new(Style::new(settings));
         let (sender, receiver) = channel::<Message>();
         let queued_bytes = Arc::new(AtomicUsize::new(0));
         let desk = Desk {
             style: Arc::clone(&style),
+            decisions: settings.decisions,
             writer,
+            telemetry: telemetry.cloned(),
             queued: Arc::clone(&queued_bytes),
             metrics: Arc::clone(metrics),
         };
@@ -197,12 +259,23 @@ impl DecisionLog {
             queue_bytes_max: settings.queue_bytes_max,
             metrics: Arc::clone(metrics),
             style,
-            recording: Recording { policies: settings.policies },
+            decisions: settings.decisions,
+            sends_spans,
+            // Spans name the policies that applied.
+            recording: Recording { policies: settings.policies || sends_spans },
         }))
     }
 
-    /// Hands an entry to the writing thread, or drops it.
+    /// Whether a decision has a line.
+    fn writes(&self, outcome: Outcome) -> bool {
+        is_kept(self.decisions, outcome)
+    }
+
+    /// Hands an entry to the writing thread, or drops it. One that nobody is told is passed over.
     pub(crate) fn record(&self, entry: Entry) {
+        if !self.sends_spans && !self.writes(entry.outcome()) {
+            return;
+        }
         let bytes = entry.held(self.queue_bytes_max);
         let queued = self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
         let has_room = queued.saturating_add(bytes) <= self.queue_bytes_max;
@@ -221,10 +294,25 @@ impl DecisionLog {
     }
 }
 
-/// Where lines are written.
+/// Whether the log has a line of a decision.
+fn is_kept(decisions: LoggedDecisions, outcome: Outcome) -> bool {
+    match (decisions, outcome) {
+        (LoggedDecisions::All, _) | (LoggedDecisions::Indeterminate, Outcome::Indeterminate) => true,
+        (LoggedDecisions::NotPermitted, outcome) => outcome != Outcome::Permit,
+        (
+            LoggedDecisions::Indeterminate,
+            Outcome::Permit | Outcome::Deny | Outcome::NotApplicable | Outcome::Suspend,
+        ) => false,
+    }
+}
+
+/// Where lines are written, and a collector is told.
 struct Desk {
     style: Arc<Style>,
-    writer: Writer,
+    decisions: LoggedDecisions,
+    /// `None` where only a collector is told.
+    writer: Option<Writer>,
+    telemetry: Option<Arc<Telemetry>>,
     queued: Arc<AtomicUsize>,
     metrics: Arc<Metrics>,
 }
@@ -244,8 +332,7 @@ impl Desk {
     fn take(&mut self, message: Message) {
         match message {
             Message::Entry(entry, bytes) => {
-                let done = self.writer.write(&self.style.line(&entry));
-                self.count(done);
+                self.tell(&entry);
                 self.queued.fetch_sub(bytes, Ordering::Relaxed);
             }
             Message::Flush(done) => {
@@ -256,9 +343,46 @@ impl Desk {
         }
     }
 
+    fn tell(&mut self, entry: &Entry) {
+        let sends_logs = self.telemetry.as_ref().is_some_and(|telemetry| telemetry.sends_logs());
+        let has_line = is_kept(self.decisions, entry.outcome()) && (sends_logs || self.writer.is_some());
+        let line = has_line.then(|| self.style.line(entry));
+        if let (Some(line), Some(writer)) = (&line, &mut self.writer) {
+            let done = writer.write(line);
+            self.count(done);
+        }
+        let Some(telemetry) = &self.telemetry else { return };
+        let is_error = entry.outcome() == Outcome::Indeterminate;
+        let of = Told {
+            surface: entry.surface.as_str(),
+            route: entry.route,
+            tenant: &entry.tenant,
+            request_id: &entry.request_id,
+            decision: line::word(&entry.answer),
+            is_inner: entry.surface != Surface::Rsocket,
+        };
+        if let Some(line) = &line {
+            telemetry.log(&LogRecord { trace: &entry.trace, of, line, is_error, time: entry.time });
+        }
+        if telemetry.sends_traces() {
+            let first = entry.record.failures.first().filter(|_| is_error);
+            telemetry.decision(&DecisionSpan {
+                trace: &entry.trace,
+                of,
+                snapshot: entry.record.snapshot,
+                policies: entry.record.policies.iter().map(|policy| &*policy.id).collect(),
+                error: first.map(|failure| self.style.reason_text(failure)),
+                time: entry.time,
+                duration: entry.duration,
+            });
+        }
+    }
+
     fn flush(&mut self) {
-        let done = self.writer.flush();
-        self.count(done);
+        if let Some(writer) = &mut self.writer {
+            let done = writer.flush();
+            self.count(done);
+        }
     }
 
     fn count(&self, done: writer::Done) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use durward_pdp::record::{Record, Recording};
+use durward_pdp::sapl::Outcome;
 use smol_str::SmolStr;
 
 use super::{Account, Caller, DecisionLog, Entry, Surface, trace};
@@ -38,6 +39,11 @@ impl Recorder {
     /// What keeps record of a request's decisions; `None` where nobody does.
     pub(crate) fn account<'c>(&self, caller: impl FnOnce() -> Caller<'c>) -> Option<Account> {
         self.is_on.then(|| Account::open(self.log.as_ref(), &self.clock, &caller()))
+    }
+
+    /// Whether a decision has a line.
+    pub(super) fn writes(&self, outcome: Outcome) -> bool {
+        self.log.as_ref().is_some_and(|log| log.writes(outcome))
     }
 
     /// Says why a decision could not be made, for operators who look closely.

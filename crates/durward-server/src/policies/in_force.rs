@@ -172,6 +172,9 @@ impl InForce {
         if let Some(checks) = &self.checks {
             builder = builder.checking(Arc::clone(checks));
         }
+        if settings.auth.explain {
+            builder = builder.explaining();
+        }
         for source in &self.sources {
             builder = builder.source(OfAll(Arc::clone(source)));
         }

@@ -20,19 +20,22 @@ mod xacml;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
+use durward_net::trace::Trace;
 use durward_pdp::ir::value::Object;
 use durward_sources::AttributeSources;
 use hyper::StatusCode;
 use smol_str::SmolStr;
 
 use crate::access::auth::Identity;
+use crate::access::rates::Rates;
 use crate::access::subject::fence::Fence;
 use crate::access::subject::{Shown, Subjects};
 use crate::base::metrics::Metrics;
 use crate::base::settings::{AuthzenLanguage, AuthzenSettings};
 use crate::decider::{Decider, DeciderSlot};
-use crate::decision_log::{Recorder, Surface};
+use crate::decision_log::{Caller, Recorder, Surface};
 use crate::policies::InForce;
 use attributes::Attributes;
 pub(crate) use mapping::Mapping;
@@ -55,6 +58,11 @@ impl Wrong {
     /// The caller's mistake.
     pub(crate) fn request(message: impl Into<String>) -> Wrong {
         Wrong::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// Questions come faster than they may.
+    fn too_many() -> Wrong {
+        Wrong::new(StatusCode::TOO_MANY_REQUESTS, "there are too many requests; try again")
     }
 
     /// The caller may not assert who the subject is.
@@ -118,6 +126,15 @@ impl Logged<'_> {
     }
 }
 
+/// Who counts how often a caller asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// The surface did, when the request came.
+    BySurface,
+    /// Nobody yet: the asker does.
+    ByAsker,
+}
+
 /// Who asks a question, and by which way.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
@@ -127,6 +144,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) client: Option<SocketAddr>,
     /// What the request is called in logs.
     pub(crate) request_id: &'a str,
+    /// The trace that it belongs to.
+    pub(crate) trace: &'a Trace,
     /// What the decision log calls the way.
     pub(crate) surface: Surface,
     /// What was called there.
@@ -134,6 +153,22 @@ pub(crate) struct Asked<'a> {
     /// How long the text is that the caller sent.
     pub(crate) length: usize,
     pub(crate) logged: Logged<'a>,
+    pub(crate) counted: Counted,
+}
+
+impl Asked<'_> {
+    /// Who asks, as the decision log has it.
+    fn as_logged(&self) -> Caller<'_> {
+        Caller {
+            surface: self.surface,
+            route: self.route,
+            request_id: self.request_id,
+            client: self.client,
+            tenant: &self.caller.tenant,
+            name: &self.caller.name,
+            trace: self.trace,
+        }
+    }
 }
 
 /// Decides questions. One for all surfaces that ask so.
@@ -144,6 +179,7 @@ pub(crate) struct Asker {
     sources: Option<Arc<AttributeSources>>,
     subjects: Option<Subjects>,
     fence: Fence,
+    rates: Arc<Rates>,
     recorder: Recorder,
     metrics: Arc<Metrics>,
     mapping: Mapping,
@@ -158,6 +194,7 @@ pub(crate) struct Parts<'p> {
     pub(crate) sources: Option<&'p Arc<AttributeSources>>,
     pub(crate) subjects: Option<&'p Subjects>,
     pub(crate) fence: &'p Fence,
+    pub(crate) rates: &'p Arc<Rates>,
     pub(crate) recorder: &'p Recorder,
     pub(crate) metrics: &'p Arc<Metrics>,
 }
@@ -174,6 +211,7 @@ impl Asker {
             sources: parts.sources.cloned(),
             subjects: parts.subjects.cloned(),
             fence: parts.fence.clone(),
+            rates: Arc::clone(parts.rates),
             recorder: parts.recorder.clone(),
             metrics: Arc::clone(parts.metrics),
             mapping: Mapping::new(&settings.sapl),
@@ -185,13 +223,18 @@ impl Asker {
     /// Decides a question, and records that.
     ///
     /// # Errors
-    /// It cannot be asked by this caller, or nobody decides at the moment. What policies cannot decide is a verdict.
+    /// It cannot be asked by this caller, or not so often, or nobody decides at the moment. What policies cannot decide is a verdict.
     pub(crate) async fn decide(
         &self,
         asked: &Asked<'_>,
         question: &Question,
         subject: &SubjectBy,
     ) -> Result<Verdict, Wrong> {
+        let client = asked.client.map(|client| client.ip());
+        if asked.counted == Counted::ByAsker && !self.rates.allows(Some(asked.caller), client, Instant::now())
+        {
+            return Err(Wrong::too_many());
+        }
         if *subject == SubjectBy::Caller && !self.lets_assert(asked.caller) {
             return Err(Wrong::asserted());
         }

@@ -12,7 +12,6 @@ use super::{Asked, Asker, Panicked, Question, SubjectBy, Verdict, Wrong};
 use crate::access::subject::Shown;
 use crate::access::subject::fence::SubjectError;
 use crate::decider::{Decision, Full, Once, Outcome, Subscription};
-use crate::decision_log::Caller;
 
 impl Asker {
     pub(super) async fn decide_sapl(
@@ -23,13 +22,7 @@ impl Asker {
     ) -> Result<Verdict, Wrong> {
         let subscription = self.subscription(question, by);
         self.check_subject(asked, subscription.element(Element::Subject), by)?;
-        let account = self.recorder.account(|| Caller {
-            surface: asked.surface,
-            route: asked.route,
-            request_id: asked.request_id,
-            client: asked.client,
-            identity: asked.caller,
-        });
+        let account = self.recorder.account(|| asked.as_logged());
         let account = account.map(|account| account.asks_once(&subscription, asked.length));
         let begun = Instant::now();
         let (decision, record) = self.decided(asked, subscription).await?;

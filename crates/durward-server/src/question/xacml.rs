@@ -1,19 +1,19 @@
 //! A question as an XACML request: decided by the tenant's policies, with what attribute sources know, and recorded result by result.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use durward_pdp::record::{Failure, Record};
+use durward_pdp::record::Record;
 use durward_pdp::xacml::response::Status;
-use durward_pdp::{AttributeSource, Decision, Pdp, Request, Response};
+use durward_pdp::{AttributeSource, Pdp, Request, Response};
 use durward_sources::Rounds;
 use hyper::StatusCode;
 
 use super::{Asked, Asker, Panicked, Question, SubjectBy, Verdict, Wrong};
-use crate::access::subject::attributes::{self, NO_SESSIONS, Named, token_reason};
+use crate::access::subject::attributes::{self, NO_SESSIONS, Named};
 use crate::access::subject::fence::SubjectError;
-use crate::decider::Outcome;
-use crate::decision_log::{Entry, LoggedAnswer};
+use crate::decider::{Decision, Outcome};
+use crate::decision_log::DecidedRequest;
 
 impl Asker {
     pub(super) async fn decide_xacml(
@@ -24,7 +24,16 @@ impl Asker {
     ) -> Result<Verdict, Wrong> {
         // A tenant without policies: nothing can be decided.
         let Some(pdp) = self.policies.pdp_of(&asked.caller.tenant) else {
-            return Ok(Verdict::plain(Outcome::Indeterminate));
+            let decision = Arc::new(Decision::plain(Outcome::Indeterminate));
+            self.metrics.told(&decision, None);
+            let verdict = Verdict::plain(Outcome::Indeterminate);
+            if asked.logged.wants(&verdict)
+                && let Some(account) = self.recorder.account(|| asked.as_logged())
+            {
+                let record = Record::failed(0, "there are no policies in force for this tenant");
+                account.told(None, &decision, Some(Arc::new(record)), None);
+            }
+            return Ok(verdict);
         };
         let token = match by {
             SubjectBy::Token(token) => Some(token),
@@ -40,7 +49,9 @@ impl Asker {
         self.metrics.decided(response.results.iter().map(|result| result.decision), duration);
         let verdict = Verdict::of_xacml(&response.results);
         if self.recorder.is_on() && asked.logged.wants(&verdict) {
-            self.record(asked, &pdp, request, response, records, duration);
+            let (snapshot, length) = (pdp.snapshot().id, asked.length);
+            let decided = DecidedRequest { request, response, records, snapshot, duration, length };
+            self.recorder.results(&asked.as_logged(), decided);
         }
         Ok(verdict)
     }
@@ -95,55 +106,5 @@ impl Asker {
                 (Response::indeterminate(Status::processing_error(message)), records)
             }
         })
-    }
-
-    /// Hands the decision log an entry for each result.
-    fn record(
-        &self,
-        asked: &Asked<'_>,
-        pdp: &Pdp,
-        request: Request,
-        response: Response,
-        mut records: Vec<Record>,
-        duration: Duration,
-    ) {
-        let parts = response.results.len();
-        if records.len() != parts {
-            records = vec![Record { snapshot: pdp.snapshot().id, ..Record::default() }; parts];
-        }
-        let mut request = Some(request);
-        for ((number, result), mut record) in response.results.into_iter().enumerate().zip(records) {
-            if let Some(reason) = token_reason(&result) {
-                // No policy decided about a subject whose token is not taken.
-                let failures = vec![Failure::outside(reason)];
-                record = Record { snapshot: record.snapshot, failures, ..Record::default() };
-            } else if result.decision != Decision::Indeterminate {
-                record.failures.clear();
-            } else if record.failures.is_empty() {
-                let message = result.status.message.as_deref().unwrap_or("no reason is known");
-                record.failures = vec![Failure::outside(message)];
-            }
-            self.recorder.trace((asked.surface, asked.route, asked.request_id), None, &record);
-            self.recorder.record(|time| {
-                let request = request.take().map(Box::new);
-                Entry {
-                    time,
-                    surface: asked.surface,
-                    route: asked.route,
-                    request_id: asked.request_id.into(),
-                    client: asked.client,
-                    tenant: asked.caller.tenant.clone(),
-                    caller: Some(asked.caller.name.clone()).filter(|name| !name.is_empty()),
-                    duration: Some(duration),
-                    record: Arc::new(record),
-                    bytes: if request.is_some() { asked.length } else { 0 },
-                    answer: LoggedAnswer::Result {
-                        request,
-                        result: Box::new(result),
-                        part: (number + 1, parts),
-                    },
-                }
-            });
-        }
     }
 }

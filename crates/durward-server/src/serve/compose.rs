@@ -11,9 +11,11 @@ use tokio::sync::watch;
 
 use super::places::ConnectionPlaces;
 use super::routes::RouteName;
+use super::server::StartError;
 use super::state::{HTTP2_REQUESTS_PER_CONNECTION, Http};
 use crate::access::auth::{Authenticator, Tokens};
 use crate::access::issued::Issued;
+use crate::access::rates::Rates;
 use crate::access::subject::Subjects;
 use crate::access::subject::fence::Fence;
 use crate::base::Clock;
@@ -21,6 +23,7 @@ use crate::base::limits::{Memory, Places};
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
 use crate::base::settings::{AttributeSettings, ConfigError, Guarded, JwtSettings, Settings};
+use crate::base::traces::Traces;
 use crate::decider::DeciderSlot;
 use crate::decision_log::{DecisionLog, Recorder};
 use crate::entities::EntityStore;
@@ -29,9 +32,10 @@ use crate::question::{self, Asker};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::login_page::LoginPages;
 use crate::surfaces::{
-    authzen, brokers, callers, doors, health, kubernetes, oauth, oidc, opa, openam, rsocket, sapl, scim, v1,
-    xacml,
+    authzen, brokers, callers, doors, explain, health, kubernetes, oauth, oidc, opa, openam, rsocket, sapl,
+    scim, v1, xacml,
 };
+use crate::telemetry::Telemetry;
 use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
 
 /// A server's parts. Only what starts and ends a server holds them all.
@@ -52,19 +56,39 @@ pub(super) struct Parts {
     /// What searches look among.
     pub(super) entities: Arc<EntityStore>,
     pub(super) decision_log: Option<Arc<DecisionLog>>,
+    pub(super) telemetry: Option<Arc<Telemetry>>,
     pub(super) recorder: Recorder,
     /// Becomes true when the end was asked for.
     pub(super) stop: watch::Sender<bool>,
 }
 
+/// Who is told what is asked and decided.
+pub(super) struct Observers {
+    pub(super) traces: Arc<Traces>,
+    pub(super) telemetry: Option<Arc<Telemetry>>,
+    pub(super) decision_log: Option<Arc<DecisionLog>>,
+}
+
+impl Observers {
+    /// # Errors
+    /// A collector, or a log, that cannot be used.
+    pub(super) fn open(settings: &Settings, metrics: &Arc<Metrics>) -> Result<Observers, StartError> {
+        let traces = Arc::new(Traces::new(settings.otlp.sends_traces()));
+        let telemetry = Telemetry::open(&settings.otlp, &traces, metrics)?;
+        let decision_log = DecisionLog::open(&settings.decision_log, telemetry.as_ref(), metrics)
+            .map_err(|error| StartError::DecisionLog(settings.decision_log.to.clone(), error))?;
+        Ok(Observers { traces, telemetry, decision_log: decision_log.map(Arc::new) })
+    }
+}
+
 impl Parts {
     /// # Errors
-    /// Settings that name what cannot be used, a decision log that cannot be opened.
+    /// Settings that name what cannot be used.
     pub(super) fn new(
         settings: Settings,
         clock: Clock,
         metrics: Arc<Metrics>,
-        decision_log: Option<DecisionLog>,
+        observers: Observers,
         service: Option<Service>,
     ) -> Result<Parts, ConfigError> {
         let settings = Arc::new(settings);
@@ -72,9 +96,10 @@ impl Parts {
         let memory = Memory::new(settings.server.body_memory_bytes_max);
         let bodies = Arc::new(Bodies::new(&settings.server, &memory, &metrics));
         let request_ids = Arc::new(RequestIds::new(clock()));
-        let decision_log = decision_log.map(Arc::new);
+        let Observers { traces, telemetry, decision_log } = observers;
         let recorder = Recorder::new(decision_log.clone(), &clock);
         let authenticator = Arc::new(Authenticator::new(&settings.callers(), &metrics, &clock)?);
+        let rates = Arc::new(Rates::new(&settings.auth, &metrics, Instant::now()));
         let issued = Issued::new(&settings, clock(), service.as_ref())?.map(Arc::new);
         let issuers = issuers(&settings)?;
         let sources =
@@ -97,6 +122,7 @@ impl Parts {
                 sources: sources.as_ref(),
                 subjects: subjects.as_ref(),
                 fence: &fence,
+                rates: &rates,
                 recorder: &recorder,
                 metrics: &metrics,
             },
@@ -106,6 +132,7 @@ impl Parts {
             &authzen::Parts {
                 authenticator: &authenticator,
                 asker: &asker,
+                rates: &rates,
                 entities: &entities,
                 service: service.as_ref(),
                 issued: issued.as_ref(),
@@ -128,6 +155,8 @@ impl Parts {
                 service: service.as_ref(),
                 subjects: subjects.as_ref(),
                 clock: &clock,
+                #[cfg(feature = "nats")]
+                traces: &traces,
             },
         );
         let oauth =
@@ -136,12 +165,14 @@ impl Parts {
             &settings,
             &rsocket::Parts {
                 authenticator: &authenticator,
+                rates: &rates,
                 fence: &fence,
                 decider: &decider,
                 recorder: &recorder,
                 memory: &memory,
                 metrics: &metrics,
                 request_ids: &request_ids,
+                traces: &traces,
             },
         );
         let http = Http {
@@ -155,6 +186,7 @@ impl Parts {
                     subjects: subjects.as_ref(),
                     fence: &fence,
                     authenticator: &authenticator,
+                    rates: &rates,
                     recorder: &recorder,
                     bodies: &bodies,
                     metrics: &metrics,
@@ -164,6 +196,7 @@ impl Parts {
                 &settings,
                 sapl::Parts {
                     authenticator: &authenticator,
+                    rates: &rates,
                     fence: &fence,
                     decider: &decider,
                     recorder: &recorder,
@@ -174,6 +207,20 @@ impl Parts {
                 },
             ),
             authzen,
+            explain: explain::Surface::new(
+                &settings,
+                &explain::Parts {
+                    authenticator: &authenticator,
+                    rates: &rates,
+                    fence: &fence,
+                    subjects: subjects.as_ref(),
+                    policies: &policies,
+                    recorder: &recorder,
+                    bodies: &bodies,
+                    metrics: &metrics,
+                    clock: &clock,
+                },
+            ),
             brokers,
             opa: opa::Surface::new(&settings, &asker, &callers),
             kubernetes: kubernetes::Surface::new(&settings, &asker, &callers),
@@ -198,6 +245,7 @@ impl Parts {
                     subjects: subjects.as_ref(),
                     fence: &fence,
                     decider: &decider,
+                    rates: &rates,
                     recorder: &recorder,
                     metrics: &metrics,
                 },
@@ -215,6 +263,9 @@ impl Parts {
             ),
             metrics_guard: settings.auth.guards(Guarded::Metrics).then(|| Arc::clone(&authenticator)),
             settings: Arc::clone(&settings),
+            rates,
+            traces,
+            telemetry: telemetry.clone(),
             request_ids,
             connections: ConnectionPlaces::new(&settings.server, metrics.connections_open.clone()),
             // `requests_in_flight` counts them.
@@ -240,6 +291,7 @@ impl Parts {
             service,
             entities,
             decision_log,
+            telemetry,
             recorder,
             stop,
         })

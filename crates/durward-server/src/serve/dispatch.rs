@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::io::Write;
 use std::time::{Duration, Instant, SystemTime};
 
+use durward_net::trace;
 use durward_wire::grpc::Code;
 use durward_wire::http1::DirectRequest;
 use http_body_util::Full;
@@ -27,8 +28,12 @@ use crate::surfaces::http::problem::{Problem, form_of_problems};
 use crate::surfaces::http::{Answer, Call, Form, NOT_HERE, allow, grpc, text_of};
 use crate::surfaces::xacml::dialect;
 use crate::surfaces::{authzen, health, oauth, oidc, sapl, scim};
+use crate::telemetry::RequestSpan;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The trace of a request, told to whoever is refused (a draft of W3C Trace Context).
+const TRACE_RESPONSE: HeaderName = HeaderName::from_static("traceresponse");
 
 /// Longest identifier taken over from a caller: every tracing system's fits.
 const REQUEST_ID_LENGTH_MAX: usize = 128;
@@ -43,14 +48,54 @@ pub(super) async fn answer(
     // Until it is answered, also if its connection breaks.
     let _in_flight = http.metrics.request();
     let client = forwarded::client(&http.settings.server, peer.address, request.headers());
+    let trace = http.traces.of(request.headers());
+    let id = request_id(http, request.headers());
     let call = Call {
         client,
         peer: peer.address,
         has_certificate: peer.has_certificate,
-        id: request_id(http, request.headers()),
+        id,
+        trace: trace.clone(),
         surfaces: peer.surfaces,
     };
-    let (name, mut answer) = match routes::find(request.uri().path(), &http.settings) {
+    let method = http.telemetry.as_ref().map(|_| request.method().clone());
+    let (name, mut answer) = trace::scope(trace, routed(http, peer, &call, request)).await;
+    // Whatever this says may be different a moment later.
+    answer.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if let Ok(id) = HeaderValue::try_from(call.id.as_str()) {
+        answer.headers_mut().insert(REQUEST_ID, id);
+    }
+    let is_refused = answer.status().is_client_error() || answer.status().is_server_error();
+    if let Some(Ok(own)) = is_refused.then(|| HeaderValue::try_from(call.trace.own.to_string())) {
+        answer.headers_mut().insert(TRACE_RESPONSE, own);
+    }
+    let (status, duration) = (answer.status().as_u16(), begun.elapsed());
+    http.metrics.answered(name.number(), status, duration);
+    // Whoever looks after the server asks every few seconds, and decides nothing.
+    let is_told = !matches!(name.surface(), Some(ListenSurface::Health | ListenSurface::Metrics));
+    if let (Some(telemetry), Some(method)) = (&http.telemetry, method.filter(|_| is_told)) {
+        telemetry.request(&RequestSpan {
+            trace: &call.trace,
+            method: method.as_str(),
+            route: name.as_str(),
+            status,
+            request_id: &call.id,
+            client: client.ip(),
+            time: (http.clock)(),
+            duration,
+        });
+    }
+    Ok(answer)
+}
+
+/// The answer of what is at the path, and what the request is counted under.
+async fn routed(
+    http: &Http,
+    peer: Peer,
+    call: &Call,
+    request: hyper::Request<Incoming>,
+) -> (RouteName, Response<Body>) {
+    match routes::find(request.uri().path(), &http.settings) {
         _ if !names_one_host(&request) => {
             let detail = "a request needs one `Host`, and no more";
             (RouteName::OTHER, whole(refuse(&request, Problem::new(StatusCode::BAD_REQUEST, detail))))
@@ -59,40 +104,33 @@ pub(super) async fn answer(
             (name, elsewhere(http, &request))
         }
         Some((name, route)) if route.allows(request.method().as_str()) => {
-            (name, dispatch(http, &call, route, request).await)
+            (name, dispatch(http, call, route, request).await)
         }
         Some((name, route)) => (name, refuse_method(http, route, &request)),
         None if http.openam.is_at(request.uri().path()) && !peer.surfaces.has(ListenSurface::Login) => {
             (RouteName::OPENAM, elsewhere(http, &request))
         }
         None if http.openam.is_at(request.uri().path()) => {
-            (RouteName::OPENAM, whole(http.openam.answer(&call, request).await))
+            (RouteName::OPENAM, whole(http.openam.answer(call, request).await))
         }
         None if http.opa.is_at(request.uri().path()) && !peer.surfaces.has(ListenSurface::Decisions) => {
             (RouteName::OPA, elsewhere(http, &request))
         }
         None if http.opa.is_at(request.uri().path()) => {
-            (RouteName::OPA, whole(http.opa.answer(&call, request).await))
+            (RouteName::OPA, whole(http.opa.answer(call, request).await))
         }
         None if http.settings.doors.on && grpc::is_call(&request) => {
             (RouteName::OTHER, grpc::failure(Code::Unimplemented, "there is no such method"))
         }
         None => (RouteName::OTHER, absent(http, &request)),
-    };
-    // Whatever this says may be different a moment later.
-    answer.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    if let Ok(id) = HeaderValue::try_from(call.id) {
-        answer.headers_mut().insert(REQUEST_ID, id);
     }
-    http.metrics.answered(name.number(), answer.status().as_u16(), begun.elapsed());
-    Ok(answer)
 }
 
 /// Answers one request before the library reads it, by appending to `out` what the library would write; `false` where it cannot, and then
 /// nothing was counted.
 pub(super) fn answer_directly(
     http: &Http,
-    surfaces: SurfaceSet,
+    peer: Peer,
     request: &DirectRequest<'_>,
     date: &mut Date,
     out: &mut Vec<u8>,
@@ -100,15 +138,16 @@ pub(super) fn answer_directly(
     let begun = Instant::now();
     let _in_flight = http.metrics.request();
     let Some((name, route)) = routes::find(request.path, &http.settings) else { return false };
-    if !surfaces.has(route.endpoint.surface()) {
+    if !peer.surfaces.has(route.endpoint.surface()) {
         return false;
     }
+    let client = peer.client(&http.settings.server);
     let answer = if route.endpoint == Endpoint::Sapl(sapl::Ask::DecideOnce) {
-        http.sapl.answer_direct(request)
+        http.sapl.answer_direct(request, client)
     } else if route.endpoint == Endpoint::Pdp(dialect::Dialect::Rest) {
-        http.xacml.answer_direct(request)
+        http.xacml.answer_direct(request, client)
     } else if route.endpoint == Endpoint::Authzen(authzen::Ask::Evaluation) {
-        http.authzen.answer_direct(request)
+        http.authzen.answer_direct(request, client)
     } else {
         None
     };
@@ -190,6 +229,10 @@ async fn dispatch(
         Endpoint::Brokers(ask) => http.brokers.answer(call, ask, request).await,
         Endpoint::Kubernetes => http.kubernetes.answer(call, request).await,
         Endpoint::Door(door) => http.doors.answer(call, door, request).await,
+        Endpoint::Explain => match &http.explain {
+            Some(explain) => explain.answer(call, request).await,
+            None => refuse(&request, Problem::new(StatusCode::NOT_FOUND, NOT_HERE)),
+        },
         Endpoint::Wso2Home => dialect::wso2_home(request.headers()),
         Endpoint::Home => http.health.home(request.headers()),
         Endpoint::Identity(act) => http.v1.answer(call, act, request).await,
@@ -278,6 +321,7 @@ fn refuse_method(http: &Http, route: &routes::Route, request: &hyper::Request<In
         | Endpoint::Door(_)
         | Endpoint::EnvoyCheck
         | Endpoint::GrpcHealth(_)
+        | Endpoint::Explain
         | Endpoint::Wso2Home
         | Endpoint::Live
         | Endpoint::Ready

@@ -150,6 +150,7 @@ impl TakingUp {
             oauth.take_up(clients);
         }
         self.http.take_up(&next.server);
+        self.http.rates.take_up(&next.auth);
         self.http.sapl.take_up(&next.sapl);
         self.http.authzen.take_up(&next.authzen);
         self.rsocket.take_up(&next.rsocket);
@@ -170,8 +171,8 @@ fn at_once(started: &Settings, settings: &Settings) -> Settings {
     let mut next = started.clone();
     // The policies of the default tenant were read under its name.
     let default_tenant = started.auth.default_tenant.clone();
-    let guards = started.auth.guards.clone();
-    next.auth = AuthSettings { default_tenant, guards, ..settings.auth.clone() };
+    let (guards, explain) = (started.auth.guards.clone(), started.auth.explain);
+    next.auth = AuthSettings { default_tenant, guards, explain, ..settings.auth.clone() };
     next.oauth.clients.clone_from(&settings.oauth.clients);
     next.log.level = settings.log.level;
     next.server.connections_max = settings.server.connections_max;

@@ -51,6 +51,7 @@ pub(crate) enum Endpoint {
     /// Envoy's check over gRPC.
     EnvoyCheck,
     GrpcHealth(GrpcAsk),
+    Explain,
     Identity(Act),
     Oauth(oauth::Ask),
     Oidc(oidc::Ask),
@@ -65,6 +66,7 @@ impl Endpoint {
             | Endpoint::Pdp(_)
             | Endpoint::Wso2Home
             | Endpoint::Sapl(_)
+            | Endpoint::Explain
             | Endpoint::Authzen(_)
             | Endpoint::Door(_)
             | Endpoint::Brokers(_)
@@ -169,6 +171,17 @@ impl RouteName {
         ROUTES.iter().map(|route| route.path).chain(RouteName::MORE).collect()
     }
 
+    /// What a listener carries where it is a route.
+    pub(crate) fn surface(self) -> Option<ListenSurface> {
+        ROUTES.get(self.0).map(|route| route.endpoint.surface())
+    }
+
+    /// The path of the route, or the name of what it is.
+    pub(crate) fn as_str(self) -> &'static str {
+        let more = self.0.checked_sub(ROUTES.len()).and_then(|number| RouteName::MORE.get(number));
+        ROUTES.get(self.0).map_or_else(|| more.copied().unwrap_or_default(), |route| route.path)
+    }
+
     /// From 0 on, below as many as there are of [`RouteName::all`].
     pub(crate) fn number(self) -> usize {
         self.0
@@ -204,6 +217,7 @@ pub(crate) fn opened_by(path: &str, settings: &Settings) -> Option<&'static str>
         }
         Endpoint::Kubernetes => Some("`kubernetes.on`"),
         Endpoint::Door(_) | Endpoint::EnvoyCheck | Endpoint::GrpcHealth(_) => Some("`doors.on`"),
+        Endpoint::Explain => Some("`auth.explain`"),
         Endpoint::Identity(_) => Some("`identity.users` or `[[identity.ldap]]`"),
         Endpoint::Oauth(_) => Some("`oauth.issuer`"),
         Endpoint::Oidc(oidc::Ask::UpstreamCallback | oidc::Ask::UpstreamLogout) => {
@@ -264,6 +278,7 @@ impl Route {
             Endpoint::Brokers(_) => settings.brokers.rabbitmq,
             Endpoint::Kubernetes => settings.kubernetes.on,
             Endpoint::Door(_) | Endpoint::EnvoyCheck | Endpoint::GrpcHealth(_) => settings.doors.on,
+            Endpoint::Explain => settings.auth.explain,
             Endpoint::Identity(_) => settings.identity.is_on(),
             Endpoint::Oauth(_) => settings.oauth.is_on(),
             Endpoint::Oidc(oidc::Ask::UpstreamCallback | oidc::Ask::UpstreamLogout) => {
@@ -278,6 +293,23 @@ impl Route {
             | Endpoint::Live
             | Endpoint::Ready
             | Endpoint::Metrics => true,
+        }
+    }
+
+    /// Whether callers are told decisions there, or what decisions come to.
+    pub fn decides(&self) -> bool {
+        match self.endpoint {
+            Endpoint::Pdp(_) | Endpoint::Sapl(_) | Endpoint::Explain => true,
+            Endpoint::Authzen(ask) => ask != authzen::Ask::Metadata,
+            Endpoint::Home
+            | Endpoint::Wso2Home
+            | Endpoint::Live
+            | Endpoint::Ready
+            | Endpoint::Metrics
+            | Endpoint::Identity(_)
+            | Endpoint::Oauth(_)
+            | Endpoint::Oidc(_)
+            | Endpoint::Scim(_) => false,
         }
     }
 

@@ -16,7 +16,7 @@ use durward_session::{Running, Service};
 use tokio::runtime;
 use tokio::sync::{oneshot, watch};
 
-use super::compose::Parts;
+use super::compose::{Observers, Parts};
 use super::listener::{Door, Listener};
 use super::reload::{SettingsWatch, TakingUp};
 use super::state::Http;
@@ -27,7 +27,6 @@ use crate::base::Clock;
 use crate::base::log::LogHandle;
 use crate::base::settings::{ConfigError, ListenSurface, RsocketSettings, Settings, SurfaceSet, TlsSettings};
 use crate::decider::{Decider, OfSessions, Tenants};
-use crate::decision_log::DecisionLog;
 use crate::policies::{Loaded, PolicyLoadError};
 #[cfg(feature = "nats")]
 use crate::surfaces::brokers;
@@ -201,14 +200,13 @@ impl Server {
         settings.check_reach()?;
         settings.sources.check_published().map_err(ConfigError::from)?;
         let metrics = Parts::metrics();
-        let decision_log = DecisionLog::open(&settings.decision_log, &metrics)
-            .map_err(|error| StartError::DecisionLog(settings.decision_log.to.clone(), error))?;
+        let observers = Observers::open(&settings, &metrics)?;
         let doors = doors(&settings)?;
         // RSocket has no name registered.
         let rsocket_tls = acceptor(settings.rsocket.tls.as_ref(), "rsocket.tls", &[])?;
         let identity = sessions::start_sessions(&settings.identity, &clock).map_err(StartError::Identity)?;
         let (service, identity) = identity.unzip();
-        let parts = Parts::new(settings, clock, metrics, decision_log, service)?;
+        let parts = Parts::new(settings, clock, metrics, observers, service)?;
         let policies = match pdp {
             Some(pdp) => {
                 parts.policies.put_in_place(pdp);
@@ -344,6 +342,9 @@ impl Server {
         let connections_cut = parts.http.connection_count() + parts.rsocket.connection_count();
         if let Some(log) = &parts.decision_log {
             log.flush(FLUSH_TIME_MAX);
+        }
+        if let Some(telemetry) = &parts.telemetry {
+            telemetry.flush(FLUSH_TIME_MAX);
         }
         if let Some(identity) = identity {
             identity.stop().await;

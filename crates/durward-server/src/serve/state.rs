@@ -1,19 +1,22 @@
 //! What connections over HTTP are served with: all surfaces, and what counts and limits connections.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::places::ConnectionPlaces;
 use crate::access::auth::Authenticator;
+use crate::access::rates::Rates;
 use crate::base::Clock;
 use crate::base::limits::Places;
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
 use crate::base::settings::{ServerSettings, Settings, SurfaceSet};
+use crate::base::traces::Traces;
 use crate::surfaces::{
-    authzen, brokers, doors, health, kubernetes, oauth, oidc, opa, openam, sapl, scim, v1, xacml,
+    authzen, brokers, doors, explain, health, kubernetes, oauth, oidc, opa, openam, sapl, scim, v1, xacml,
 };
+use crate::telemetry::Telemetry;
 use durward_net::tls::NotAccepted;
 
 /// How many requests over HTTP/2 may be under way, for each connection that there may be: one connection may have 128, all together not so
@@ -29,6 +32,15 @@ pub(super) struct Peer {
     pub(super) surfaces: SurfaceSet,
 }
 
+impl Peer {
+    /// Who calls, where no proxy may say that it is somebody else.
+    pub(super) fn client(&self, settings: &ServerSettings) -> Option<IpAddr> {
+        let address = self.address.ip();
+        let is_proxy = settings.trusted_proxies.iter().any(|one| one.contains(address));
+        (!is_proxy).then_some(address)
+    }
+}
+
 /// Shared by all workers and connections over HTTP.
 pub(crate) struct Http {
     /// What each route and connection is allowed; surfaces hold what is theirs.
@@ -38,6 +50,8 @@ pub(crate) struct Http {
     pub(super) clock: Clock,
     pub(super) metrics: Arc<Metrics>,
     pub(super) request_ids: Arc<RequestIds>,
+    pub(super) traces: Arc<Traces>,
+    pub(super) telemetry: Option<Arc<Telemetry>>,
     pub(super) xacml: xacml::Surface,
     pub(super) sapl: sapl::Surface,
     pub(super) authzen: authzen::Surface,
@@ -45,6 +59,8 @@ pub(crate) struct Http {
     pub(super) opa: opa::Surface,
     pub(super) kubernetes: kubernetes::Surface,
     pub(super) doors: doors::Surface,
+    /// Where it is told why, if it is.
+    pub(super) explain: Option<explain::Surface>,
     pub(super) v1: v1::Surface,
     pub(super) openam: openam::Surface,
     /// Tokens for other services, where they are given.
@@ -56,6 +72,8 @@ pub(crate) struct Http {
     pub(super) health: health::Surface,
     /// Who verifies those who read metrics, where `[auth]` guards them.
     pub(super) metrics_guard: Option<Arc<Authenticator>>,
+    /// How often callers may ask, over all surfaces.
+    pub(super) rates: Arc<Rates>,
     pub(super) connections: Arc<ConnectionPlaces>,
     /// Requests over HTTP/2 under way on all connections together.
     pub(super) http2_requests: Arc<Places>,

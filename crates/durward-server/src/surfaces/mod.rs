@@ -5,6 +5,7 @@ pub(crate) mod authzen;
 pub(crate) mod brokers;
 pub(crate) mod callers;
 pub(crate) mod doors;
+pub(crate) mod explain;
 pub(crate) mod health;
 pub(crate) mod http;
 pub(crate) mod kubernetes;

@@ -84,18 +84,27 @@ fn decide(server: &TestServer, who: &str) -> (String, String, String) {
 struct Service {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
+    /// Of each request, the fields that name its trace.
+    traces: Arc<Mutex<Vec<[String; 2]>>>,
 }
 
 impl Service {
     /// `answer` gets the first line of a request and its body, and says status and body, after this time.
     fn start(answer: impl Fn(&str, &str) -> (u16, String, Duration) + Send + Sync + 'static) -> Service {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let service = Service { address: listener.local_addr().unwrap(), asked: Arc::default() };
+        let service = Service {
+            address: listener.local_addr().unwrap(),
+            asked: Arc::default(),
+            traces: Arc::default(),
+        };
         let (asked, answer) = (Arc::clone(&service.asked), Arc::new(answer));
+        let traces = Arc::clone(&service.traces);
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let (mut stream, asked, answer) = (stream.unwrap(), Arc::clone(&asked), Arc::clone(&answer));
+                let traces = Arc::clone(&traces);
                 thread::spawn(move || {
+                    let mut trace = [String::new(), String::new()];
                     let mut reader = BufReader::new(stream.try_clone().unwrap());
                     let mut first = String::new();
                     reader.read_line(&mut first).unwrap();
@@ -104,6 +113,8 @@ impl Service {
                         let (name, value) = line.trim().split_once(": ").unwrap();
                         match name.to_ascii_lowercase().as_str() {
                             "content-length" => length = value.parse().unwrap(),
+                            "traceparent" => trace[0] = value.to_owned(),
+                            "tracestate" => trace[1] = value.to_owned(),
                             "authorization" => credentials = format!(" as {value}"),
                             _ => {}
                         }
@@ -115,6 +126,7 @@ impl Service {
                     let target = first.trim_end_matches(" HTTP/1.1");
                     let told = format!("{} {body}", target).trim_end().to_owned() + &credentials;
                     asked.lock().unwrap().push(told);
+                    traces.lock().unwrap().push(trace);
                     let (status, body, time) = answer(first, &body);
                     thread::sleep(time);
                     let head = format!(
@@ -530,4 +542,54 @@ fn a_directory_is_searched_with_what_the_request_says_and_nothing_more() {
     drop(slapd);
     let (decision, code, message) = decide(&server, "anna");
     assert_eq!((decision.as_str(), code.as_str()), ("Indeterminate", "processing-error"), "{message}");
+}
+
+/// By the number of its trace, what a service was asked is found beside the decision that it was asked for.
+#[test]
+fn services_are_asked_within_the_trace_of_the_request() {
+    let service = departments();
+    let settings = department(&service, "") + "[decision_log]\nto = 'file'\n";
+    let server = start(Directory::new(), &permits(&[("department", STRING, "b")]), &settings);
+    let body = format!(
+        r#"{{"Request":{{"AccessSubject":{{"Attribute":[{{"AttributeId":"{SUBJECT_ID}","Value":"ann"}}]}}}}}}"#
+    );
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let parent = format!("00-{trace}-00f067aa0ba902b7-01");
+    let headers = [
+        ("Content-Type", "application/json"),
+        ("traceparent", &*parent),
+        ("tracestate", "rojo=1,congo=t61rc"),
+    ];
+    assert!(server.post(&headers, &body).text().contains("Permit"));
+    let path = server.directory.path("decisions.jsonl");
+    server.eventually("the line is written", |_| std::fs::read_to_string(&path).unwrap().ends_with('\n'));
+    let line: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(line["trace_id"], trace);
+    let expected = format!("00-{trace}-{}-01", line["span_id"].as_str().unwrap());
+    assert_eq!(*service.traces.lock().unwrap(), [[expected, "rojo=1,congo=t61rc".to_owned()]]);
+    // Without one, a trace begins.
+    decide(&server, "bob");
+    let traces = service.traces.lock().unwrap().clone();
+    assert!(traces[1][0].starts_with("00-") && !traces[1][0].contains(trace) && traces[1][1].is_empty());
+}
+
+/// The attributes of SAPL's policies are asked for by a task of their own, which knows for whom.
+#[test]
+fn attributes_of_sapl_are_asked_for_within_the_trace_as_well() {
+    let service = departments();
+    let directory = Directory::new();
+    let ask = format!(
+        r#"<http.get({{"baseUrl": "http://{}", "path": "/people/ann"}})>.level == 7"#,
+        service.address
+    );
+    directory.write("policies/p.sapl", &format!("policy \"level\" permit {ask};"));
+    let server =
+        TestServer::start_in(directory, "sapl.http = true\nauth.danger_allow_no_auth = true\n").unwrap();
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00";
+    let body = br#"{"subject":"a","action":"b","resource":"c"}"#;
+    let reply = server.send("POST", "/api/pdp/decide-once", &[("traceparent", parent)], body);
+    assert_eq!(reply.json()["decision"], "PERMIT", "{}", reply.text());
+    let traces = service.traces.lock().unwrap().clone();
+    assert!(traces[0][0].starts_with("00-4bf92f3577b34da6a3ce929d0e0e4736-"), "{traces:?}");
+    assert!(traces[0][0].ends_with("-00"), "whoever asks does not record it: {traces:?}");
 }

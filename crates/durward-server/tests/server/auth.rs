@@ -31,7 +31,7 @@ fn ask(server: &TestServer, headers: &[(&str, &str)]) -> Reply {
     server.send("POST", "/api/pdp/decide-once", headers, TENANT.as_bytes())
 }
 
-fn basic(pair: &str) -> String {
+pub(crate) fn basic(pair: &str) -> String {
     format!("Basic {}", BASE64_STANDARD.encode(pair))
 }
 

@@ -43,11 +43,11 @@ fn every_route_has_a_row_and_every_row_a_route() {
 fn methods_that_are_not_in_the_table_are_refused_with_those_that_are() {
     let users = Directory::new();
     let server = TestServer::start(&format!(
-        "plan.columns.rows = {{}}\ndoors.on = true\nxacml.wso2_paths = true\nxacml.authzforce_domain = 'd'\nsapl.http = true\nauthzen.on = true\nauth.danger_allow_no_auth = true\noauth.issuer = 'http://localhost'\nkubernetes = {{ on = true, callers.from = ['127.0.0.1'] }}\n\
+        "plan.columns.rows = {{}}\nauth.explain = true\ndoors.on = true\nxacml.wso2_paths = true\nxacml.authzforce_domain = 'd'\nsapl.http = true\nauthzen.on = true\nauth.danger_allow_no_auth = true\noauth.issuer = 'http://localhost'\nkubernetes = {{ on = true, callers.from = ['127.0.0.1'] }}\n\
          brokers = {{ rabbitmq = true, emqx = true, callers.from = ['127.0.0.1'] }}\nidentity.scim.on = true\nidentity.users = '{}'\n{}\n\
          [[identity.upstreams]]\nid = 'corp'\nissuer = 'https://idp.invalid'\nclient_id = 'd'",
         users.path("users").display(),
-        OKTA
+        OKTA.replace("may_administer = true", "may_administer = true, may_explain = true")
     ));
     for route in ROUTES {
         for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"] {

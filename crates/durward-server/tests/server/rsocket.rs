@@ -133,6 +133,22 @@ impl<S: Read + Write> Client<S> {
         }
     }
 
+    /// Why a request is not answered; `None` where it is.
+    pub(crate) fn refused(&mut self, stream: u32) -> Option<(u32, String)> {
+        loop {
+            match self.next() {
+                Some(Frame::KeepAlive { respond: true, data }) => {
+                    self.say(|out| write::keep_alive(out, false, &data));
+                }
+                Some(Frame::Payload { stream: of, .. }) if of == stream => return None,
+                Some(Frame::Error { stream: of, code, message }) if of == stream => {
+                    return Some((code, String::from_utf8(message.to_vec()).unwrap()));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
     pub(crate) fn outcome(&mut self, stream: u32, is_last: bool) -> Outcome {
         protobuf::read_decision(&self.payload(stream, is_last), 100).unwrap().outcome
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use durward_net::connect::Connector;
 use durward_net::http::{HttpClient, HttpError, read_within};
+use durward_net::trace;
 use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::ir::{Fault, json};
 use durward_pdp::stream::Publisher;
@@ -117,6 +118,7 @@ impl Client {
         *message.uri_mut() = request.url.uri("http", "https").map_err(|error| error.to_string())?;
         *message.method_mut() = request.method;
         *message.headers_mut() = request.headers;
+        trace::pass_on(message.headers_mut());
         let answer = self.http.send(message).await.map_err(|error| error.to_string())?;
         match answer.status() {
             status if status.is_redirection() => {

@@ -10,6 +10,7 @@ mod websocket;
 
 use std::sync::Arc;
 
+use durward_net::trace;
 use durward_pdp::SourceError;
 use durward_pdp::ir::Fault;
 use durward_pdp::stream::{AttributeFinder, Context, Invocation, Publisher, Reads};
@@ -44,11 +45,11 @@ impl HttpFinder {
             })),
             Verb::WebSocket => {
                 let (handle, leaving) = leave();
-                self.runtime.spawn(async move {
+                self.runtime.spawn(trace::carried(async move {
                     if let Err(error) = client.listen(request, &publisher, leaving).await {
                         publisher.publish(Err(fault(error)));
                     }
-                });
+                }));
                 Box::new(handle)
             }
         }

@@ -14,6 +14,7 @@ use tokio_tungstenite::tungstenite::{Bytes, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use durward_net::http::told;
+use durward_net::trace;
 
 use super::client::{Client, of_json};
 use super::request::Request;
@@ -90,6 +91,7 @@ impl Client {
         for (name, value) in own.filter(|(name, _)| !name.as_str().starts_with("sec-websocket-")) {
             message.headers_mut().append(name, value.clone());
         }
+        trace::pass_on(message.headers_mut());
         let stream = self.connector().connect(request.endpoint()).await.map_err(|error| told(&error))?;
         let bytes_max = Some(request.answer_bytes_max);
         let config = WebSocketConfig::default().max_message_size(bytes_max).max_frame_size(bytes_max);

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use durward_net::trace;
 use durward_pdp::{SourceError, Value};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -101,7 +102,7 @@ impl Flights {
     ) -> watch::Receiver<Option<Answer>> {
         let (sender, receiver) = watch::channel(None);
         let (flights, key) = (self.clone(), key.clone());
-        runtime.spawn(async move {
+        runtime.spawn(trace::carried(async move {
             let late = || Err(SourceError::new(format!("no answer within {} ms", answer.as_millis())));
             let found = timeout(answer, ask).await.unwrap_or_else(|_| late());
             let found: Answer = found.map(Arc::from);
@@ -118,7 +119,7 @@ impl Flights {
             }
             // Nobody may be waiting any more.
             let _ = sender.send(Some(found));
-        });
+        }));
         receiver
     }
 }

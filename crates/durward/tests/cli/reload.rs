@@ -179,3 +179,22 @@ fn the_level_of_the_log_changes() {
     let said = world.end();
     assert!(said.contains("wrong credentials"), "told at the level debug: {said}");
 }
+
+#[test]
+fn lines_of_the_log_name_the_trace_of_their_request() {
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    for (format, told) in
+        [("text", format!(" trace_id={trace}\n")), ("json", format!("{{\"trace_id\":\"{trace}\","))]
+    {
+        let world = World::start(
+            &format!("trace-{format}"),
+            &[OLD],
+            &format!("log = {{ level = 'debug', format = '{format}' }}"),
+        );
+        let key = format!("{NEW}\r\ntraceparent: 00-{trace}-00f067aa0ba902b7-01");
+        assert_eq!(world.status(&key), 401);
+        let said = world.end();
+        let line = said.lines().find(|line| line.contains("wrong credentials")).unwrap();
+        assert!(format!("{line}\n").contains(&told), "{said}");
+    }
+}

@@ -68,6 +68,10 @@ pub(crate) struct Identity {
     pub(crate) may_assert_subjects: bool,
     /// Whether the operator said that this caller may administer users.
     pub(crate) may_administer: bool,
+    /// Whether the operator said that this caller may have decisions explained.
+    pub(crate) may_explain: bool,
+    /// How often this caller may ask, where the operator said so; 0 means any number.
+    pub(crate) requests_per_second_max: Option<u32>,
     /// The thumbprint of the key that whoever has the credentials must have as well.
     bound: Option<SmolStr>,
     by: By,
@@ -76,8 +80,8 @@ pub(crate) struct Identity {
 }
 
 /// What somebody was let in by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum By {
     /// Nothing: none is needed.
     Nothing,
     /// A password or an API key of `[[auth.users]]`.
@@ -92,7 +96,20 @@ enum By {
     Place,
 }
 
+/// Which caller with credentials it is.
+pub(super) struct CallerName<'i> {
+    pub(super) by: By,
+    pub(super) tenant: &'i str,
+    pub(super) name: &'i str,
+}
+
 impl Identity {
+    /// Which caller this is; `None` where nobody authenticated.
+    pub(super) fn caller_name(&self) -> Option<CallerName<'_>> {
+        let Identity { by, tenant, name, .. } = self;
+        self.is_authenticated().then_some(CallerName { by: *by, tenant, name })
+    }
+
     /// Whether there were credentials.
     pub(crate) fn is_authenticated(&self) -> bool {
         match self.by {
@@ -110,6 +127,8 @@ impl Identity {
             expires: None,
             may_assert_subjects: false,
             may_administer: false,
+            may_explain: false,
+            requests_per_second_max: None,
             bound: None,
             by: By::Session,
             settings: 0,
@@ -141,6 +160,8 @@ impl Identity {
             expires: None,
             may_assert_subjects: false,
             may_administer: false,
+            may_explain: false,
+            requests_per_second_max: None,
             bound: None,
             by: By::Secret,
             settings: 0,

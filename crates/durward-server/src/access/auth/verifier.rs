@@ -201,6 +201,8 @@ impl Verifier {
             expires: None,
             may_assert_subjects: false,
             may_administer: false,
+            may_explain: false,
+            requests_per_second_max: None,
             bound: None,
             by: By::Nothing,
             settings: self.number,
@@ -306,6 +308,8 @@ impl Verifier {
                 identity.map(|identity| Identity {
                     may_assert_subjects: user.may_assert_subjects,
                     may_administer: user.may_administer,
+                    may_explain: user.may_explain,
+                    requests_per_second_max: user.requests_per_second_max,
                     ..identity
                 })
             }
@@ -352,9 +356,19 @@ impl Verifier {
             None => &self.settings.default_tenant,
         };
         let (tenant, name) = (tenant.into(), name.into());
-        let (may_assert_subjects, may_administer, bound) = (false, false, None);
         let settings = self.number;
-        Ok(Identity { tenant, name, expires, may_assert_subjects, may_administer, bound, by, settings })
+        Ok(Identity {
+            tenant,
+            name,
+            expires,
+            may_assert_subjects: false,
+            may_administer: false,
+            may_explain: false,
+            requests_per_second_max: None,
+            bound: None,
+            by,
+            settings,
+        })
     }
 }
 
@@ -388,6 +402,8 @@ mod tests {
             api_key: None,
             may_assert_subjects: false,
             may_administer: false,
+            may_explain: false,
+            requests_per_second_max: None,
         }
     }
 

@@ -30,7 +30,9 @@ const REQUEST_BUCKETS_S: [f64; 11] = [2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 5e
 
 /// What `durward_limits_hit_total` counts: settings by their names, and after their section what has no setting of its own: `identity.body`
 /// and `oauth.body`, `limits.request` for any of a request in `[limits]`, and `sapl.subscriptions` for what can be numbered.
-const LIMITS: [&str; 20] = [
+const LIMITS: [&str; 22] = [
+    "auth.requests_per_second_max",
+    "auth.requests_per_second_per_caller_max",
     "doors.decision_ms_max",
     "identity.body",
     "limits.request",
@@ -104,6 +106,12 @@ struct ByResult {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct BySignal {
+    signal: Word,
+    result: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByOutcome {
     outcome: Word,
 }
@@ -172,6 +180,7 @@ pub(crate) struct Metrics {
     known_texts: Gauge,
     snapshot: SnapshotGauges,
     log_lines: Family<ByResult, Counter>,
+    otlp_items: Family<BySignal, Counter>,
     pub(crate) panics: Counter,
     /// Fields of subscriptions that mean nothing.
     pub(crate) fields_unknown: Counter,
@@ -262,6 +271,9 @@ impl Metrics {
         registry.register("known_texts", help, known_texts.clone());
         let log_lines = Family::default();
         registry.register("decision_log_lines", "Lines of the decision log, by result", log_lines.clone());
+        let otlp_items = Family::default();
+        let help = "Spans and log records for the collector, by signal and result";
+        registry.register("otlp_items", help, otlp_items.clone());
         let panics = Counter::default();
         registry.register("panics", "Requests that ended in a panic, a mistake in durward", panics.clone());
         let fields_unknown = Counter::default();
@@ -313,6 +325,7 @@ impl Metrics {
             settings_reloads,
             known_texts,
             log_lines,
+            otlp_items,
             panics,
             fields_unknown,
             authentications,
@@ -355,6 +368,11 @@ impl Metrics {
         }
         for (event, _) in Counters::default().all() {
             drop(self.identity.events.get_or_create(&ByEvent { event: Word(event) }));
+        }
+        for signal in ["traces", "logs"] {
+            for result in ["sent", "dropped", "failed"] {
+                self.otlp_items(signal, result, 0);
+            }
         }
         for limit in LIMITS {
             drop(self.limits_hit.get_or_create(&ByLimit { limit: Word(limit) }));
@@ -466,6 +484,12 @@ impl Metrics {
     /// So many lines of the decision log were `written`, `dropped` for want of room, or `failed`.
     pub(crate) fn log_lines(&self, result: &'static str, count: u64) {
         self.log_lines.get_or_create(&ByResult { result: Word(result) }).inc_by(count);
+    }
+
+    /// So many spans (`traces`) or log records (`logs`) were `sent` to the collector, `dropped` for want of room, or `failed`.
+    pub(crate) fn otlp_items(&self, signal: &'static str, result: &'static str, count: u64) {
+        let labels = BySignal { signal: Word(signal), result: Word(result) };
+        self.otlp_items.get_or_create(&labels).inc_by(count);
     }
 
     /// How all tenants stand. At most [`TENANT_SERIES_MAX`] have a series of their own, the worst first: names of tenants

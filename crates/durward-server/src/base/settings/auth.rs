@@ -39,11 +39,21 @@ pub struct AuthSettings {
     pub cache_negative_ms: u64,
     /// Most credentials remembered. Default: 10000.
     pub cache_entries_max: usize,
+    /// Most requests for decisions a second, over all surfaces and of all callers together; 0 means any number. Default: 0.
+    pub requests_per_second_max: u32,
+    /// Most requests for decisions a second of one caller, over all surfaces together; 0 means any number. Callers are told apart by the
+    /// name of their credentials, and where nobody authenticates by their address: of IPv6 by its first 64 bits. Default: 0.
+    pub requests_per_second_per_caller_max: u32,
+    /// Most callers whose requests are counted one by one; those beyond share what one caller may ask. Default: 50000, about 3 MB.
+    pub rate_callers_max: usize,
     /// The addresses at which callers reach this server: proofs that they have the key of their token (DPoP) name one of them. Default:
     /// `oauth.issuer`.
     pub addresses: Vec<String>,
     /// What only these callers may ask beside SAPL's protocols. Default: nothing.
     pub guards: Vec<Guarded>,
+    /// Whether `/v1/explain` tells callers with `may_explain` why a question is answered as it is: with policies, and values of attributes.
+    /// Policies take some hundred bytes more each. Default: false.
+    pub explain: bool,
     /// Who has a password or a key.
     pub users: Vec<UserSettings>,
     /// Tokens of an identity provider. Default: none.
@@ -79,6 +89,13 @@ pub struct UserSettings {
     /// Whether the user may administer users over SCIM (`identity.scim`). Default: false.
     #[serde(default)]
     pub may_administer: bool,
+    /// Whether the user may have decisions explained (`auth.explain`). Default: false.
+    #[serde(default)]
+    pub may_explain: bool,
+    /// Most requests for decisions a second of this user, in the place of `auth.requests_per_second_per_caller_max`; 0 means any number.
+    /// Default: as for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_second_max: Option<u32>,
 }
 
 impl Default for AuthSettings {
@@ -90,8 +107,12 @@ impl Default for AuthSettings {
             cache_positive_ms: 300_000,
             cache_negative_ms: 5_000,
             cache_entries_max: 10_000,
+            requests_per_second_max: 0,
+            requests_per_second_per_caller_max: 0,
+            rate_callers_max: 50_000,
             addresses: Vec::new(),
             guards: Vec::new(),
+            explain: false,
             users: Vec::new(),
             jwt: None,
         }
@@ -154,6 +175,14 @@ impl AuthSettings {
         if self.cache_entries_max == 0 {
             let message = "is 0; the least is 1: every request would cost what a login costs".into();
             return Err(ConfigError::of_setting("auth.cache_entries_max", message));
+        }
+        if self.explain && !self.users.iter().any(|user| user.may_explain) {
+            let message = "is set, and nobody may ask: set `may_explain` of one of `[[auth.users]]`".into();
+            return Err(ConfigError::of_setting("auth.explain", message));
+        }
+        if self.rate_callers_max == 0 {
+            let message = "is 0; the least is 1: all callers would share what one of them may ask".into();
+            return Err(ConfigError::of_setting("auth.rate_callers_max", message));
         }
         if let Some(address) = self.addresses.iter().find(|address| !is_issuer(address)) {
             let message = format!("has `{address}`; it must be an address such as `https://pdp.example.org`");

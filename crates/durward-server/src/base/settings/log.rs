@@ -17,12 +17,26 @@ pub struct DecisionLogSettings {
     pub redact: Redaction,
     /// Attribute identifiers whose values are never written, whatever `redact` says. Default: none.
     pub redact_attributes: Vec<String>,
+    /// Which decisions have lines. Default: `all`.
+    pub decisions: LoggedDecisions,
     /// Whether every line lists the policies that applied, also where the request did not ask for them.
     /// Default: false; it costs about as much as a decision.
     pub policies: bool,
     /// Most bytes that entries take in memory while they wait to be written. Default: 8 MiB. What does not fit is dropped and counted:
     /// the log never delays a decision.
     pub queue_bytes_max: usize,
+}
+
+/// Which decisions the decision log has lines of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoggedDecisions {
+    /// All of them.
+    All,
+    /// Those that permit nothing: denied, not applicable, indeterminate, suspended; plans of which no row is permitted.
+    NotPermitted,
+    /// Those that could not be made.
+    Indeterminate,
 }
 
 /// How much of the attributes the decision log hides.
@@ -76,6 +90,7 @@ impl Default for DecisionLogSettings {
             to: "off".into(),
             redact: Redaction::Values,
             redact_attributes: Vec::new(),
+            decisions: LoggedDecisions::All,
             policies: false,
             queue_bytes_max: 8 * 1024 * 1024,
         }

@@ -26,6 +26,7 @@ mod opa;
 mod opcua;
 mod openam;
 mod openam_policies;
+mod otlp;
 mod pages;
 mod passkeys;
 mod plan;
@@ -70,7 +71,7 @@ pub use ldap::{LdapFollow, LdapMemberIs, LdapUserSettings};
 pub(crate) use listen::SurfaceSet;
 pub use listen::{ListenSettings, ListenSurface};
 pub(crate) use log::LogTarget;
-pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
+pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, LoggedDecisions, Redaction};
 pub use nats::NatsStoreSettings;
 pub use nats_callout::NatsCalloutSettings;
 pub use network::{Network, NetworkParseError};
@@ -83,6 +84,7 @@ pub use opcua::{
 pub(crate) use openam::WebOrigin;
 pub use openam::{CookieSameSite, OpenamSettings};
 pub use openam_policies::{AskedIn, OpenamApplicationSettings};
+pub use otlp::OtlpSettings;
 pub use pages::PagesSettings;
 pub use passkeys::PasskeysSettings;
 pub use plan::PlanSettings;
@@ -144,6 +146,8 @@ pub struct Settings {
     pub decision_log: DecisionLogSettings,
     /// What operators read.
     pub log: LogSettings,
+    /// Where traces and decisions are sent.
+    pub otlp: OtlpSettings,
     /// Attributes that every request has unless it brings its own.
     pub attributes: Vec<AttributeSettings>,
     /// Where policies get attributes from over the network.
@@ -162,6 +166,7 @@ impl Settings {
         self.policies.check()?;
         self.check_bundles()?;
         self.decision_log.check()?;
+        self.otlp.check()?;
         self.xacml.check()?;
         self.sapl.check()?;
         self.rsocket.check()?;

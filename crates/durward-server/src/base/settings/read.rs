@@ -145,6 +145,7 @@ impl Settings {
         self.identity.ldap.iter_mut().flat_map(|ldap| ldap.paths()).for_each(start);
         self.brokers.nats.iter_mut().flat_map(|nats| nats.paths()).for_each(start);
         start(&mut self.oauth.data);
+        self.otlp.paths().into_iter().for_each(start);
         start(&mut self.remote_bundles.auth_value_path);
         for entities in &mut self.authzen.entities {
             entities.path = directory.join(&entities.path);

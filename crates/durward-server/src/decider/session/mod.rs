@@ -86,6 +86,10 @@ impl Decider for OfSessions {
         })
     }
 
+    fn snapshot(&self, tenant: &str) -> u64 {
+        self.inner.snapshot(tenant)
+    }
+
     fn subscribe(&self, tenant: &str, subscription: Subscription) -> Result<Box<dyn Decisions>, Full> {
         match self.shown(&subscription) {
             None => self.inner.subscribe(tenant, subscription),

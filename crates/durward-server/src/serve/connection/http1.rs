@@ -27,7 +27,6 @@ use tokio::time::sleep_until;
 use super::corked::{Cork, TURNS_MAX, corked};
 use super::rewound::Rewound;
 use super::{Activity, End, HEADER_COUNT_MAX, poll_timer};
-use crate::base::settings::SurfaceSet;
 use crate::serve::dispatch::{self, Date};
 use crate::serve::state::{Http, Peer};
 use crate::surfaces::http::Authenticated;
@@ -88,7 +87,7 @@ where
         loop {
             // While the server stops, the library ends the connection.
             if is_settled && !is_told {
-                match poll_direct(&cork, (&phase, activity), (http, peer.surfaces), &mut date, cx) {
+                match poll_direct(&cork, (&phase, activity), (http, peer), &mut date, cx) {
                     Poll::Ready(Ok(())) => {}
                     Poll::Ready(Err(error)) => {
                         let _ = cork.poll_send(cx);
@@ -183,7 +182,7 @@ fn is_direct<S>(cork: &Cork<S>, phase: &Phase) -> bool {
 fn poll_direct<S: AsyncRead + AsyncWrite + Unpin>(
     cork: &Cork<S>,
     (phase, activity): (&Phase, &Activity),
-    (http, surfaces): (&Http, SurfaceSet),
+    (http, peer): (&Http, Peer),
     date: &mut Date,
     cx: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
@@ -192,7 +191,7 @@ fn poll_direct<S: AsyncRead + AsyncWrite + Unpin>(
     }
     let head_bytes_max = http.settings.server.header_bytes_max;
     let turn = cork.poll_direct(cx, head_bytes_max, |request, out| {
-        let is_answered = dispatch::answer_directly(http, surfaces, request, date, out);
+        let is_answered = dispatch::answer_directly(http, peer, request, date, out);
         // Credentials were looked at only there, and were right.
         if is_answered && request.authorization.is_some() && request.path.starts_with(sapl::PREFIX) {
             activity.authenticate();

@@ -180,7 +180,7 @@ mod tests {
     use super::congested::{Client, Congested, Pace};
     use super::*;
     use crate::base::settings::{Settings, SurfaceSet};
-    use crate::serve::compose::Parts;
+    use crate::serve::compose::{Observers, Parts};
 
     const ALL_MAY: &str = r#"<Policy xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" PolicyId="all" Version="1.0"
         RuleCombiningAlgId="urn:oasis:names:tc:xacml:3.0:rule-combining-algorithm:deny-unless-permit">
@@ -228,7 +228,9 @@ mod tests {
 
     fn parts() -> Parts {
         let clock: crate::Clock = Arc::new(|| SystemTime::UNIX_EPOCH);
-        let parts = Parts::new(Settings::default(), clock, Parts::metrics(), None, None).unwrap();
+        let (settings, metrics) = (Settings::default(), Parts::metrics());
+        let observers = Observers::open(&settings, &metrics).unwrap();
+        let parts = Parts::new(settings, clock, metrics, observers, None).unwrap();
         parts.policies.put_in_place(Arc::new(Pdp::builder().policy("all.xml", ALL_MAY).build().unwrap()));
         parts
     }

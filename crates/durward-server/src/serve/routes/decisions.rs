@@ -1,8 +1,9 @@
-//! Routes of decisions: XACML, SAPL, plans, AuthZEN, and the paths of other XACML servers.
+//! Routes of decisions: XACML, SAPL, plans, explanations, AuthZEN, and the paths of other XACML servers.
 
 use super::who::{
     POST, READ, WHO_AUTHENTICATES, WHO_AUTHENTICATES_AUTHZEN, WHO_CONNECTS, WHO_CONNECTS_AUTHZEN,
-    WHO_CONNECTS_AUTHZFORCE, WHO_CONNECTS_UNGUARDED, WHO_CONNECTS_WSO2, WHO_IS_OF_TENANT, WHO_PLANS,
+    WHO_CONNECTS_AUTHZFORCE, WHO_CONNECTS_UNGUARDED, WHO_CONNECTS_WSO2, WHO_EXPLAINS, WHO_IS_OF_TENANT,
+    WHO_PLANS,
 };
 use super::{Endpoint, Route};
 use crate::surfaces::authzen;
@@ -48,7 +49,7 @@ pub(super) const FIRST: &[Route] = &[
     },
 ];
 
-/// SAPL's decisions and plans.
+/// SAPL's decisions, plans, and explanations.
 pub(super) const SAPL: &[Route] = &[
     Route {
         path: "/api/pdp/decide-once",
@@ -91,6 +92,13 @@ pub(super) const SAPL: &[Route] = &[
         who: WHO_PLANS,
         what: "plans which rows are permitted: a filter for a database",
         endpoint: Endpoint::Sapl(Ask::Plan),
+    },
+    Route {
+        path: "/v1/explain",
+        methods: POST,
+        who: WHO_EXPLAINS,
+        what: "tells why a SAPL subscription, or an XACML request, is answered as it is",
+        endpoint: Endpoint::Explain,
     },
 ];
 

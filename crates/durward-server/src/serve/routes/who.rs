@@ -16,6 +16,10 @@ pub(super) const WHO_AUTHENTICATES: &str =
 pub(super) const WHO_PLANS: &str =
     "callers that `[auth]` accepts; if `plan.columns` is set, and `sapl.http`, or on a loopback address";
 
+/// A program of `[[auth.users]]` that may see why. Not there unless `auth.explain` is set.
+pub(super) const WHO_EXPLAINS: &str =
+    "callers of `[[auth.users]]` with `may_explain`; if `auth.explain` is set";
+
 /// The same where AuthZEN's clients are let in.
 pub(super) const WHO_AUTHENTICATES_AUTHZEN: &str =
     "callers that `[auth]` accepts; if `authzen.on` is set, or on a loopback address";

@@ -11,7 +11,7 @@ use crate::access::auth::Identity;
 use crate::access::subject::{Shown, document};
 use crate::base::settings::StoredProperties;
 use crate::decision_log::Surface as Way;
-use crate::question::{Asked, Entity, Logged as AskedLogged, Question, SubjectBy, Verdict, Wrong};
+use crate::question::{Asked, Counted, Entity, Logged as AskedLogged, Question, SubjectBy, Verdict, Wrong};
 use crate::surfaces::http::Call;
 
 /// A request by somebody who may ask.
@@ -62,10 +62,12 @@ impl Asking<'_> {
             caller: self.identity,
             client: Some(self.call.client),
             request_id: &self.call.id,
+            trace: &self.call.trace,
             surface: Way::Authzen,
             route: self.ask.as_str(),
             length: self.length,
             logged,
+            counted: Counted::BySurface,
         }
     }
 

@@ -18,6 +18,7 @@ mod parts;
 mod raw;
 mod search;
 
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,6 +31,7 @@ use hyper::header::{self, HeaderMap};
 
 use crate::access::auth::{Authenticator, Denied, Identity, Presented};
 use crate::access::issued::Issued;
+use crate::access::rates::Rates;
 use crate::base::Clock;
 use crate::base::limits::Rate;
 use crate::base::metrics::Metrics;
@@ -86,7 +88,10 @@ pub(crate) struct Surface {
     bodies: Arc<Bodies>,
     metrics: Arc<Metrics>,
     clock: Clock,
+    /// Of this surface.
     rate: Rate,
+    /// Of all of them.
+    rates: Arc<Rates>,
     pages: Pages,
     settings: AuthzenSettings,
     default_tenant: String,
@@ -98,6 +103,7 @@ pub(crate) struct Surface {
 pub(crate) struct Parts<'p> {
     pub(crate) authenticator: &'p Arc<Authenticator>,
     pub(crate) asker: &'p Arc<Asker>,
+    pub(crate) rates: &'p Arc<Rates>,
     pub(crate) entities: &'p Arc<EntityStore>,
     pub(crate) service: Option<&'p Service>,
     pub(crate) issued: Option<&'p Arc<Issued>>,
@@ -118,6 +124,7 @@ impl Surface {
             bodies: Arc::clone(parts.bodies),
             metrics: Arc::clone(parts.metrics),
             clock: Arc::clone(parts.clock),
+            rates: Arc::clone(parts.rates),
             rate: Rate::new(authzen.requests_per_second_max, Instant::now()),
             pages: Pages::new(parts.service),
             settings: authzen.clone(),
@@ -147,7 +154,11 @@ impl Surface {
 
     /// The answer to an evaluation that can be decided from its bytes, for a caller whose credentials are remembered; `None` where that is not
     /// enough, and then nothing was counted.
-    pub(crate) fn answer_direct(&self, request: &DirectRequest<'_>) -> Option<DirectAnswer> {
+    pub(crate) fn answer_direct(
+        &self,
+        request: &DirectRequest<'_>,
+        client: Option<IpAddr>,
+    ) -> Option<DirectAnswer> {
         let is_short = request.body.len() <= self.settings.body_bytes_max;
         if !self.answers_directly() || !is_short || !is_json(request.content_type) {
             return None;
@@ -159,8 +170,11 @@ impl Surface {
         }
         let identity = self.authenticator.remembered(&Presented::from_header(request.authorization), now)?;
         check_tenant(request.path, &identity.tenant).ok()?;
+        if !self.rates.has_room_directly(Some(&identity), client, now) {
+            return None;
+        }
         let (told, took, text) = self.decided_raw(&identity, request.body)?;
-        if !self.rate.allows(now) {
+        if !self.rate.allows(now) || !self.rates.allows(Some(&identity), client, now) {
             return None;
         }
         self.metrics.authenticated("ok");
@@ -216,11 +230,13 @@ impl Surface {
         let refused = |problem: Problem| if closes { problem.closing() } else { problem };
         let identity = self.authenticated(&head.headers).await.map_err(refused)?;
         check_tenant(head.uri.path(), &identity.tenant).map_err(refused)?;
-        if !self.rate.allows(Instant::now()) {
+        let now = Instant::now();
+        if !self.rate.allows(now) {
             self.metrics.limit_hit("authzen.requests_per_second_max");
-            let problem =
-                Problem::new(StatusCode::TOO_MANY_REQUESTS, "there are too many requests; try again");
-            return Err(refused(problem.retry_after(Duration::from_secs(1))));
+            return Err(refused(Problem::too_many()));
+        }
+        if !self.rates.allows(Some(&identity), Some(call.client.ip()), now) {
+            return Err(refused(Problem::too_many()));
         }
         let text = body?;
         if !is_json(text_of(&head.headers, &header::CONTENT_TYPE)) {

@@ -19,6 +19,7 @@ mod user;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use durward_net::trace::Trace;
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::ObjectBuilder;
 use durward_session::Service;
@@ -31,8 +32,10 @@ use crate::access::auth::Identity;
 use crate::access::subject::Subjects;
 use crate::base::Clock;
 use crate::base::settings::Settings;
+#[cfg(feature = "nats")]
+use crate::base::traces::Traces;
 use crate::decision_log::Surface as Way;
-use crate::question::{Action, Asked, Asker, Entity, Logged, Question, SubjectBy, Verdict, Wrong};
+use crate::question::{Action, Asked, Asker, Counted, Entity, Logged, Question, SubjectBy, Verdict, Wrong};
 use crate::surfaces::callers::{self, CallerNames, Callers};
 use crate::surfaces::http::{Answer, Call};
 
@@ -69,6 +72,8 @@ pub(crate) struct Surface {
     callers: Callers,
     users: Users,
     clock: Clock,
+    #[cfg(feature = "nats")]
+    traces: Arc<Traces>,
 }
 
 /// What the surface shares with others.
@@ -78,6 +83,8 @@ pub(crate) struct Parts<'p> {
     pub(crate) service: Option<&'p Service>,
     pub(crate) subjects: Option<&'p Subjects>,
     pub(crate) clock: &'p Clock,
+    #[cfg(feature = "nats")]
+    pub(crate) traces: &'p Arc<Traces>,
 }
 
 /// Who asks, and how the decision log calls it.
@@ -87,6 +94,7 @@ struct Asking<'a> {
     caller: &'a Identity,
     client: Option<SocketAddr>,
     request_id: &'a str,
+    trace: &'a Trace,
     way: Way,
     route: &'static str,
     length: usize,
@@ -115,6 +123,8 @@ impl Surface {
             callers: Callers::new(&settings.brokers.callers, NAMES, parts.callers),
             users: Users::new(&settings.brokers, parts.service, parts.subjects),
             clock: Arc::clone(parts.clock),
+            #[cfg(feature = "nats")]
+            traces: Arc::clone(parts.traces),
         }
     }
 
@@ -134,8 +144,8 @@ impl Surface {
         (way, route): (Way, &'static str),
         length: usize,
     ) -> Asking<'a> {
-        let (client, request_id) = (Some(call.client), call.id.as_str());
-        Asking { asker: &self.asker, caller, client, request_id, way, route, length }
+        let (client, request_id, trace) = (Some(call.client), call.id.as_str(), &call.trace);
+        Asking { asker: &self.asker, caller, client, request_id, trace, way, route, length }
     }
 }
 
@@ -157,10 +167,12 @@ impl Asking<'_> {
             caller: self.caller,
             client: self.client,
             request_id: self.request_id,
+            trace: self.trace,
             surface: self.way,
             route: self.route,
             length: self.length,
             logged: Logged::Each,
+            counted: Counted::ByAsker,
         };
         let by = if user.is_verified { SubjectBy::Verified } else { SubjectBy::Caller };
         Ok(self.asker.decide(&asked, &question, &by).await?)

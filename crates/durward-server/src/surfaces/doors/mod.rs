@@ -34,7 +34,7 @@ use crate::base::metrics::Metrics;
 use crate::base::settings::doors::{LOGIN_TARGET, passable};
 use crate::base::settings::{DoorAllow, DoorsSettings, Settings};
 use crate::decision_log::Surface as Way;
-use crate::question::{Action, Asked, Asker, Entity, Logged, Question, Wrong};
+use crate::question::{Action, Asked, Asker, Counted, Entity, Logged, Question, Wrong};
 use crate::surfaces::http::Call;
 use crate::surfaces::http::body::Bodies;
 pub(crate) use answer::{Allowed, Denied, DoorAnswer, Reason};
@@ -194,10 +194,12 @@ impl Surface {
             caller: &caller,
             client: Some((request.client, 0).into()),
             request_id: &request.call.id,
+            trace: &request.call.trace,
             surface: request.door.way(),
             route: "request",
             length: request.target.len(),
             logged: Logged::Each,
+            counted: Counted::ByAsker,
         };
         let Person { entity, by, .. } = person;
         let question = question(request, &target, route, entity);

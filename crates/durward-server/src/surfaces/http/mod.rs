@@ -14,6 +14,7 @@ pub(crate) mod problem;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
+use durward_net::trace::Trace;
 use http_body_util::Full;
 use hyper::Response;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -48,6 +49,8 @@ pub(crate) struct Call {
     pub(crate) has_certificate: bool,
     /// What the request is called in logs.
     pub(crate) id: String,
+    /// The trace it belongs to.
+    pub(crate) trace: Trace,
     /// What is answered where they called.
     pub(crate) surfaces: SurfaceSet,
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use durward_net::trace;
 use durward_pdp::xacml::request::{ErrorLocation, RequestError};
 use http_body_util::Full;
 use hyper::header::{self, HeaderValue};
@@ -51,6 +52,9 @@ struct Document<'p> {
     column: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'p str>,
+    /// The trace of the request, by which its lines in logs are found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_id: Option<String>,
 }
 
 /// When to come back after a 503: limits pass within moments, and so does a restart.
@@ -65,6 +69,12 @@ impl Problem {
     /// 503, to be tried again soon.
     pub(crate) fn unavailable(detail: impl Into<String>) -> Problem {
         Problem { extra: Extra::RetryAfter, ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
+    }
+
+    /// 429: more requests than may come in a second.
+    pub(crate) fn too_many() -> Problem {
+        let detail = "there are too many requests; try again";
+        Problem::new(StatusCode::TOO_MANY_REQUESTS, detail).retry_after(Duration::from_secs(1))
     }
 
     /// To be tried again after this.
@@ -165,6 +175,7 @@ impl Problem {
             line,
             column,
             path,
+            trace_id: trace::with_current(|trace| trace.own.trace.to_string()),
         }
     }
 }
@@ -183,6 +194,7 @@ impl Document<'_> {
             ("line", number(self.line)),
             ("column", number(self.column)),
             ("path", self.path.map(String::from)),
+            ("trace_id", self.trace_id.clone()),
         ];
         for (name, value) in fields.into_iter().filter_map(|(name, value)| Some((name, value?))) {
             xml.push_str(&format!("<{name}>{}</{name}>", escape(&value)));

@@ -22,7 +22,7 @@ use crate::access::auth::Identity;
 use crate::base::settings::{KubernetesErrors, KubernetesSettings, Settings};
 use crate::decider::Outcome;
 use crate::decision_log::Surface as Way;
-use crate::question::{Asked, Asker, Logged, SubjectBy, Verdict, Wrong};
+use crate::question::{Asked, Asker, Counted, Logged, SubjectBy, Verdict, Wrong};
 use crate::surfaces::callers::{self, CallerNames, Callers, REASON, Received, is_json, is_of, reason};
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Call, Form, text_answer, text_of};
@@ -101,10 +101,12 @@ impl Surface {
             caller,
             client: Some(call.client),
             request_id: &call.id,
+            trace: &call.trace,
             surface: Way::Kubernetes,
             route: "authorize",
             length,
             logged: Logged::Each,
+            counted: Counted::ByAsker,
         };
         match self.asker.decide(&asked, &review.question, &SubjectBy::Caller).await {
             Ok(verdict) => Ok(self.status(&verdict)),

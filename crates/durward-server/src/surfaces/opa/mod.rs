@@ -23,7 +23,7 @@ use crate::access::auth::Identity;
 use crate::base::metrics::Metrics;
 use crate::base::settings::{OpaSettings, OpaShape, Settings};
 use crate::decision_log::Surface as Way;
-use crate::question::{Asked, Asker, Logged, Question, SubjectBy, Verdict, Wrong};
+use crate::question::{Asked, Asker, Counted, Logged, Question, SubjectBy, Verdict, Wrong};
 use crate::surfaces::callers::{self, CallerNames, Callers, REASON, Received, is_kind};
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Call, allow, text_answer};
@@ -176,10 +176,12 @@ impl Asking<'_> {
             caller: self.caller,
             client: Some(self.call.client),
             request_id: &self.call.id,
+            trace: &self.call.trace,
             surface: Way::Opa,
             route: self.route,
             length: self.length,
             logged: Logged::Each,
+            counted: Counted::ByAsker,
         };
         self.asker.decide(&asked, question, &SubjectBy::Caller).await
     }

@@ -76,6 +76,13 @@ impl Refusal {
         Refusal { retry_after, ..Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message) }
     }
 
+    /// More requests than may come in a second.
+    pub(super) fn too_many() -> Refusal {
+        let retry_after = Some(Duration::from_secs(1));
+        let message = "There are too many requests";
+        Refusal { retry_after, ..Refusal::new(StatusCode::TOO_MANY_REQUESTS, message) }
+    }
+
     pub(super) fn into_answer(self) -> Answer {
         let message = escape(&self.message);
         let (code, detail) = (self.status.as_u16(), self.detail.as_ref());

@@ -41,6 +41,7 @@ use hyper::header::HeaderMap;
 use hyper::http::request::Parts as Head;
 use hyper::{Response, StatusCode};
 
+use crate::access::rates::Rates;
 use crate::access::subject::Subjects;
 use crate::access::subject::fence::Fence;
 use crate::base::metrics::Metrics;
@@ -152,6 +153,7 @@ pub(crate) struct Parts<'p> {
     pub(crate) subjects: Option<&'p Subjects>,
     pub(crate) fence: &'p Fence,
     pub(crate) decider: &'p DeciderSlot,
+    pub(crate) rates: &'p Arc<Rates>,
     pub(crate) recorder: &'p Recorder,
     pub(crate) metrics: &'p Arc<Metrics>,
 }
@@ -197,6 +199,7 @@ impl Surface {
                 subjects: parts.subjects.cloned(),
                 fence: parts.fence.clone(),
                 decider: Arc::clone(parts.decider),
+                rates: Arc::clone(parts.rates),
                 recorder: parts.recorder.clone(),
                 metrics: Arc::clone(parts.metrics),
                 tenant: settings.auth.default_tenant.as_str().into(),

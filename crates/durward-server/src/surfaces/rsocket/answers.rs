@@ -489,13 +489,16 @@ impl RequestContext<'_> {
         if !surface.recorder.is_on() {
             return None;
         }
-        let request_id = surface.request_ids.next();
+        // SAPL's protocol has the route in the place of metadata, and none for a trace: it begins here.
+        let (request_id, trace) = (surface.request_ids.next(), surface.traces.begin());
         surface.recorder.account(|| Caller {
             surface: Way::Rsocket,
             route: route.as_str(),
             request_id: &request_id,
             client: self.client,
-            identity: self.identity,
+            tenant: &self.identity.tenant,
+            name: &self.identity.name,
+            trace: &trace,
         })
     }
 

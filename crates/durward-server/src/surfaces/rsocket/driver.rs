@@ -211,14 +211,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
                 Event::Cancelled { stream } => self.answers.forget(stream),
                 Event::Demand { stream } => self.answers.wake(stream),
                 Event::Request { stream, expects, route, data } => {
-                    if !self.surface.rate.allows(now) {
-                        self.surface.metrics.limit_hit("rsocket.requests_per_second_max");
+                    // Nobody asks before it is known who asks.
+                    let Some(identity) = &self.identity else { return };
+                    if !self.allows(identity, now) {
                         let reason = "Request rate limit reached";
                         self.connection.reject(stream, ErrorCode::Rejected, reason);
                         continue;
                     }
-                    // Nobody asks before it is known who asks.
-                    let Some(identity) = &self.identity else { return };
                     let (surface, client) = (&self.surface, self.client);
                     let mut context =
                         RequestContext { surface, identity, connection: &mut self.connection, client, now };
@@ -227,6 +226,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
                 }
             }
         }
+    }
+
+    /// Whether one more request may be looked at, which then counts.
+    fn allows(&self, identity: &Identity, now: Instant) -> bool {
+        if !self.surface.rate.allows(now) {
+            self.surface.metrics.limit_hit("rsocket.requests_per_second_max");
+            return false;
+        }
+        self.surface.rates.allows(Some(identity), self.client.map(|client| client.ip()), now)
     }
 
     async fn set_up(&mut self, presented: Presented) {

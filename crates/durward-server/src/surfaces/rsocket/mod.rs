@@ -14,11 +14,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 use crate::access::auth::Authenticator;
+use crate::access::rates::Rates;
 use crate::access::subject::fence::Fence;
 use crate::base::limits::{Held, Memory, Places, Rate};
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
 use crate::base::settings::{RsocketSettings, Settings};
+use crate::base::traces::Traces;
 use crate::decider::DeciderSlot;
 use crate::decision_log::Recorder;
 
@@ -27,12 +29,16 @@ pub(crate) struct Surface {
     authenticator: Arc<Authenticator>,
     fence: Fence,
     decider: DeciderSlot,
+    /// Of this surface.
     rate: Rate,
+    /// Of all of them.
+    rates: Arc<Rates>,
     connections: Arc<Places>,
     recorder: Recorder,
     memory: Arc<Memory>,
     metrics: Arc<Metrics>,
     request_ids: Arc<RequestIds>,
+    traces: Arc<Traces>,
     limits: connection::Limits,
     message_limits: protobuf::Limits,
     /// How long a client may take to read what is written.
@@ -42,12 +48,14 @@ pub(crate) struct Surface {
 /// What the surface shares with others.
 pub(crate) struct Parts<'p> {
     pub(crate) authenticator: &'p Arc<Authenticator>,
+    pub(crate) rates: &'p Arc<Rates>,
     pub(crate) fence: &'p Fence,
     pub(crate) decider: &'p DeciderSlot,
     pub(crate) recorder: &'p Recorder,
     pub(crate) memory: &'p Arc<Memory>,
     pub(crate) metrics: &'p Arc<Metrics>,
     pub(crate) request_ids: &'p Arc<RequestIds>,
+    pub(crate) traces: &'p Arc<Traces>,
 }
 
 impl Surface {
@@ -58,12 +66,14 @@ impl Surface {
             authenticator: Arc::clone(parts.authenticator),
             fence: parts.fence.clone(),
             decider: Arc::clone(parts.decider),
+            rates: Arc::clone(parts.rates),
             rate: Rate::new(rsocket.requests_per_second_max, Instant::now()),
             connections: Places::new(rsocket.connections_max, gauge),
             recorder: parts.recorder.clone(),
             memory: Arc::clone(parts.memory),
             metrics: Arc::clone(parts.metrics),
             request_ids: Arc::clone(parts.request_ids),
+            traces: Arc::clone(parts.traces),
             limits: connection::Limits {
                 payload_bytes_max: rsocket.payload_bytes_max,
                 streams_max: rsocket.streams_per_connection_max,

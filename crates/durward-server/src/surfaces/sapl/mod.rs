@@ -5,6 +5,7 @@ mod refusal;
 mod streams;
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,6 +24,7 @@ use smol_str::SmolStr;
 use tokio::sync::watch;
 
 use crate::access::auth::{Authenticator, Denied, Identity, Presented};
+use crate::access::rates::Rates;
 use crate::access::subject::fence::Fence;
 use crate::base::Clock;
 use crate::base::limits::{Held, Places, Rate};
@@ -95,7 +97,10 @@ pub(crate) struct Surface {
     authenticator: Arc<Authenticator>,
     fence: Fence,
     decider: DeciderSlot,
+    /// Of this surface.
     rate: Rate,
+    /// Of all of them.
+    rates: Arc<Rates>,
     /// Streams of events.
     streams: Arc<Places>,
     recorder: Recorder,
@@ -114,6 +119,7 @@ pub(crate) struct Surface {
 /// What the surface shares with others.
 pub(crate) struct Parts<'p> {
     pub(crate) authenticator: &'p Arc<Authenticator>,
+    pub(crate) rates: &'p Arc<Rates>,
     pub(crate) fence: &'p Fence,
     pub(crate) decider: &'p DeciderSlot,
     pub(crate) recorder: &'p Recorder,
@@ -130,6 +136,7 @@ impl Surface {
             authenticator: Arc::clone(parts.authenticator),
             fence: parts.fence.clone(),
             decider: Arc::clone(parts.decider),
+            rates: Arc::clone(parts.rates),
             rate: Rate::new(sapl.requests_per_second_max, Instant::now()),
             streams: Places::new(sapl.streams_max, parts.metrics.streams_open("sse")),
             recorder: parts.recorder.clone(),
@@ -171,7 +178,11 @@ impl Surface {
 
     /// The answer to a subscription that can be decided from its text, for a caller whose credentials are remembered; `None` where that is not enough, and then
     /// nothing was counted.
-    pub(crate) fn answer_direct(&self, request: &DirectRequest<'_>) -> Option<DirectAnswer> {
+    pub(crate) fn answer_direct(
+        &self,
+        request: &DirectRequest<'_>,
+        client: Option<IpAddr>,
+    ) -> Option<DirectAnswer> {
         if !self.answers_directly() || request.body.len() > self.body_bytes_max {
             return None;
         }
@@ -182,7 +193,9 @@ impl Surface {
         }
         let raw = durward_pdp::ir::json::read_subscription(request.body).ok()?;
         let identity = self.authenticator.remembered(&Presented::from_header(request.authorization), now)?;
-        if !self.fence.lets_assert(Some(&identity)) {
+        if !self.fence.lets_assert(Some(&identity))
+            || !self.rates.has_room_directly(Some(&identity), client, now)
+        {
             return None;
         }
         let decider = self.decider.get()?;
@@ -194,7 +207,7 @@ impl Surface {
             Some((decision, took, text))
         };
         let (decision, took, text) = catch_unwind(AssertUnwindSafe(decide)).ok().flatten()?;
-        if !self.rate.allows(now) {
+        if !self.rate.allows(now) || !self.rates.allows(Some(&identity), client, now) {
             return None;
         }
         self.metrics.authenticated("ok");
@@ -257,8 +270,12 @@ impl Surface {
         let closes = body.is_err();
         let refused = |refusal: Refusal| Refusal { closes: refusal.closes || closes, ..refusal };
         let identity = self.authenticated(&head).await.map_err(refused)?;
-        if !self.rate.allows(Instant::now()) {
+        let now = Instant::now();
+        if !self.rate.allows(now) {
             self.metrics.limit_hit("sapl.requests_per_second_max");
+            return Err(refused(Refusal::new(StatusCode::TOO_MANY_REQUESTS)));
+        }
+        if !self.rates.allows(Some(&identity), Some(call.client.ip()), now) {
             return Err(refused(Refusal::new(StatusCode::TOO_MANY_REQUESTS)));
         }
         let text = body.map_err(|problem| refused(Refusal::new(problem.status())))?;
@@ -377,7 +394,9 @@ impl AuthenticatedRequest<'_> {
             route: self.ask.as_str(),
             request_id: &self.call.id,
             client: Some(self.call.client),
-            identity: self.identity,
+            tenant: &self.identity.tenant,
+            name: &self.identity.name,
+            trace: &self.call.trace,
         })
     }
 

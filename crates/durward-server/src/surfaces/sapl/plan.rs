@@ -1,8 +1,11 @@
 //! `POST /v1/plan`: which rows are permitted. A subscription whose resource is what is known of all rows, with the name of
 //! columns and a dialect beside it.
 
-use durward_pdp::plan::Filter;
+use std::time::Instant;
+
 use durward_pdp::plan::dialect::Dialect;
+use durward_pdp::plan::{Columns, Filter, Kind, Plan};
+use durward_pdp::record::{Failure, Record};
 use durward_wire::sapl::json;
 use hyper::{Response, StatusCode};
 use serde::Deserialize;
@@ -10,6 +13,7 @@ use serde::Deserialize;
 use super::refusal::Refusal;
 use super::{AuthenticatedRequest, json_answer};
 use crate::decider::NoPlan;
+use crate::decision_log::PlanKind;
 use crate::surfaces::http::events::Body;
 
 /// What a question has beside the subscription.
@@ -36,18 +40,70 @@ impl AuthenticatedRequest<'_> {
             let names = Dialect::ALL.map(|(name, _)| name).join(", ");
             return Err(self.bad(format!("`dialect` must be one of these: {names}")));
         };
-        let planned = self.decider.plan(&self.identity.tenant, subscription, columns).await;
+        let account = self.account().map(|account| account.asks_once(&subscription, self.text.len()));
+        let tenant = &self.identity.tenant;
+        let (begun, snapshot) = (Instant::now(), self.decider.snapshot(tenant));
+        let planned = self.decider.plan(tenant, subscription, columns).await;
+        let made = self.made(planned, columns, dialect);
+        if let Some(account) = account {
+            let failures = made.reason.map(Failure::outside).into_iter().collect();
+            let record = Record { snapshot, failures, ..Record::default() };
+            let names = (question.columns.as_deref().unwrap_or_default(), dialect_name(dialect));
+            account.planned((made.kind, made.is_exact), names, record, begun.elapsed());
+        }
+        made.answer
+    }
+
+    fn made(&self, planned: Result<Plan, NoPlan>, columns: &Columns, dialect: Dialect) -> Made {
+        let failed = |answer, reason: String| Made {
+            answer: Err(answer),
+            kind: PlanKind::Failed,
+            is_exact: false,
+            reason: Some(reason),
+        };
         let plan = match planned {
             Ok(plan) => plan.within(columns, dialect),
-            Err(NoPlan::NotPermitted) => return Ok(nothing(dialect)),
-            Err(NoPlan::Unknown) => return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE)),
-            Err(NoPlan::Unplannable(error)) => return Err(self.bad(error.to_string())),
+            Err(NoPlan::NotPermitted) => {
+                return Made {
+                    answer: Ok(nothing(dialect)),
+                    kind: PlanKind::None,
+                    is_exact: true,
+                    reason: Some("the token is not accepted, or there are no policies in force".to_owned()),
+                };
+            }
+            Err(NoPlan::Unknown) => {
+                let reason = "who the subject is cannot be said at the moment".to_owned();
+                return failed(Refusal::new(StatusCode::SERVICE_UNAVAILABLE), reason);
+            }
+            Err(NoPlan::Unplannable(error)) => return failed(self.bad(error.to_string()), error.to_string()),
         };
         match plan.to_json(columns, dialect) {
-            Ok(json) => Ok(json_answer(json.to_string())),
-            Err(error) => Err(self.bad(error.to_string())),
+            Ok(json) => Made {
+                answer: Ok(json_answer(json.to_string())),
+                kind: match plan.kind {
+                    Kind::All => PlanKind::All,
+                    Kind::None => PlanKind::None,
+                    Kind::Filter => PlanKind::Filter,
+                },
+                is_exact: plan.exact,
+                reason: None,
+            },
+            Err(error) => failed(self.bad(error.to_string()), error.to_string()),
         }
     }
+}
+
+/// The answer, and what is recorded of it.
+struct Made {
+    answer: Result<Response<Body>, Refusal>,
+    kind: PlanKind,
+    is_exact: bool,
+    /// Why nothing is permitted, or there is no plan.
+    reason: Option<String>,
+}
+
+fn dialect_name(dialect: Dialect) -> &'static str {
+    Dialect::ALL.into_iter().find(|(_, known)| *known == dialect).map_or("", |(name, _)| name)
 }
 
 /// The plan of which no row is permitted.

@@ -4,6 +4,7 @@ pub(crate) mod dialect;
 mod pdp;
 mod wire;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,6 +15,7 @@ use hyper::http::request;
 use smol_str::SmolStr;
 
 use crate::access::auth::{Authenticator, Denied, Identity, Presented};
+use crate::access::rates::Rates;
 use crate::access::subject::Subjects;
 use crate::access::subject::fence::Fence;
 use crate::base::metrics::Metrics;
@@ -38,6 +40,8 @@ pub(crate) struct Surface {
     fence: Fence,
     /// Who verifies callers, where `[auth]` guards this.
     guard: Option<Arc<Authenticator>>,
+    /// How often callers may ask.
+    rates: Arc<Rates>,
     recorder: Recorder,
     bodies: Arc<Bodies>,
     metrics: Arc<Metrics>,
@@ -55,6 +59,7 @@ pub(crate) struct Parts<'p> {
     pub(crate) subjects: Option<&'p Subjects>,
     pub(crate) fence: &'p Fence,
     pub(crate) authenticator: &'p Arc<Authenticator>,
+    pub(crate) rates: &'p Arc<Rates>,
     pub(crate) recorder: &'p Recorder,
     pub(crate) bodies: &'p Arc<Bodies>,
     pub(crate) metrics: &'p Arc<Metrics>,
@@ -68,6 +73,7 @@ impl Surface {
             subjects: parts.subjects.cloned(),
             fence: parts.fence.clone(),
             guard: settings.auth.guards(Guarded::Pdp).then(|| Arc::clone(parts.authenticator)),
+            rates: Arc::clone(parts.rates),
             recorder: parts.recorder.clone(),
             bodies: Arc::clone(parts.bodies),
             metrics: Arc::clone(parts.metrics),
@@ -95,9 +101,9 @@ impl Surface {
     }
 
     /// The caller, where that is known without verifying.
-    fn remembered(&self, authorization: Option<&str>) -> Option<Option<Identity>> {
+    fn remembered(&self, authorization: Option<&str>, now: Instant) -> Option<Option<Identity>> {
         let Some(guard) = &self.guard else { return Some(None) };
-        let caller = guard.remembered(&Presented::from_header(authorization), Instant::now())?;
+        let caller = guard.remembered(&Presented::from_header(authorization), now)?;
         (caller.tenant == self.tenant).then_some(Some(caller))
     }
 
@@ -119,8 +125,12 @@ impl Surface {
 
     /// The answer of the REST profile to a request that its text alone decides; `None` where that is not enough, and then nothing was
     /// counted.
-    pub(crate) fn answer_direct(&self, request: &DirectRequest<'_>) -> Option<DirectAnswer> {
-        pdp::answer_direct(self, request)
+    pub(crate) fn answer_direct(
+        &self,
+        request: &DirectRequest<'_>,
+        client: Option<IpAddr>,
+    ) -> Option<DirectAnswer> {
+        pdp::answer_direct(self, request, client)
     }
 
     /// Answers one request.
@@ -130,7 +140,8 @@ impl Surface {
         dialect: Dialect,
         request: hyper::Request<Incoming>,
     ) -> Answer {
-        let call = pdp::Call { surface: self, client: call.client, id: &call.id, caller: None };
+        let Call { client, id, trace, .. } = call;
+        let call = pdp::Call { surface: self, client: *client, id, trace, caller: None };
         pdp::answer(call, dialect, request).await
     }
 }

@@ -3,16 +3,16 @@
 //! Every request that is XACML at all is answered with 200 and a decision, Indeterminate included; 400 is for what
 //! cannot be read as a request, with the place (section 2.2.2).
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use durward_pdp::record::{Failure, Record};
+use durward_net::trace::Trace;
+use durward_pdp::record::Record;
 use durward_pdp::xacml::encoding::Utf16;
 use durward_pdp::xacml::request::{Limits, RawRequest, RequestError, RequestErrorKind, Version};
 use durward_pdp::xacml::response::Status;
-use durward_pdp::{AttributeSource, Decision, Pdp, Request, Response};
+use durward_pdp::{AttributeSource, Pdp, Request, Response};
 use hyper::StatusCode;
 use hyper::body::Incoming;
 use hyper::header;
@@ -22,7 +22,7 @@ use super::dialect::Dialect;
 use super::wire::{read_request, write_response};
 use crate::access::auth::Identity;
 use crate::access::subject::attributes::{self, NO_SESSIONS, Named, WithTokens};
-use crate::decision_log::{Entry, LoggedAnswer, Surface as Way};
+use crate::decision_log::{Caller, DecidedRequest, Surface as Way};
 use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::negotiate::{MediaType, Offer, choose};
 use crate::surfaces::http::problem::{Problem, form_of_problems};
@@ -49,6 +49,7 @@ pub(super) struct Call<'c> {
     pub(super) client: SocketAddr,
     /// What the request is called in logs.
     pub(super) id: &'c str,
+    pub(super) trace: &'c Trace,
     /// Who they are, where they have to say.
     pub(super) caller: Option<Identity>,
 }
@@ -67,6 +68,10 @@ pub(super) async fn answer(
         Err(problem) => return refusal(unread(&call, body, problem).await, Form::Json),
     }
     let call = &call;
+    let client = Some(call.client.ip());
+    if !call.surface.rates.allows(call.caller.as_ref(), client, Instant::now()) {
+        return refusal(unread(call, body, Problem::too_many()).await, Form::Json);
+    }
     let is_coded = head.headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity");
     let declared = match text_of(&head.headers, &header::CONTENT_TYPE) {
         _ if is_coded => Err(unsupported("send the body without `Content-Encoding`")),
@@ -112,13 +117,20 @@ pub(super) async fn answer(
 }
 
 /// As [`Surface::answer_direct`].
-pub(super) fn answer_direct(surface: &Surface, request: &DirectRequest<'_>) -> Option<DirectAnswer> {
+pub(super) fn answer_direct(
+    surface: &Surface,
+    request: &DirectRequest<'_>,
+    client: Option<IpAddr>,
+) -> Option<DirectAnswer> {
     if !surface.answers_directly() || !surface.bodies.may_have(request.body.len()) {
         return None;
     }
     let declared = declared(request.content_type).ok().filter(|declared| !declared.is_utf_16)?;
-    let caller = surface.remembered(request.authorization)?;
-    if !surface.lets_assert(caller.as_ref()) {
+    let now = Instant::now();
+    let caller = surface.remembered(request.authorization, now)?;
+    // Whoever asks too often is refused by the library, undecided.
+    if !surface.lets_assert(caller.as_ref()) || !surface.rates.has_room_directly(caller.as_ref(), client, now)
+    {
         return None;
     }
     let offer = choose(request.accept, &offers(declared))?;
@@ -138,6 +150,9 @@ pub(super) fn answer_direct(surface: &Surface, request: &DirectRequest<'_>) -> O
         Some((response, took, text))
     };
     let (response, took, text) = catch_unwind(AssertUnwindSafe(decide)).ok()??;
+    if !surface.rates.allows(caller.as_ref(), client, now) {
+        return None;
+    }
     if caller.is_some() {
         surface.metrics.authenticated("ok");
     }
@@ -287,7 +302,6 @@ async fn decide_named(call: &Call<'_>, pdp: &Pdp, mut named: Named, to: To) -> R
     let mut decided = Decided::by(call, pdp, request).await?;
     guarded(call, || {
         named.settle(&mut decided.request, &mut decided.response);
-        decided.record_tokens();
         Ok(told(call, pdp, decided, to))
     })
 }
@@ -322,43 +336,19 @@ fn count(surface: &Surface, pdp: &Pdp, response: &Response, duration: Duration, 
 }
 
 fn record(call: &Call<'_>, pdp: &Pdp, decided: Decided, to: To) {
-    let route = to.dialect.route();
-    let surface = call.surface;
-    let Decided { request, response, mut records, duration } = decided;
-    let parts = response.results.len();
-    if records.len() != parts {
-        records = vec![Record { snapshot: pdp.snapshot().id, ..Record::default() }; parts];
-    }
-    let mut request = Some(request);
-    for ((number, result), mut record) in response.results.into_iter().enumerate().zip(records) {
-        match result.decision {
-            // Be it by policies, or because the request or its subject is not what it should be.
-            Decision::Indeterminate if record.failures.is_empty() => {
-                let message = result.status.message.as_deref().unwrap_or("no reason is known");
-                record.failures = vec![Failure::outside(message)];
-            }
-            Decision::Indeterminate => {}
-            Decision::Deny if attributes::token_reason(&result).is_some() => {}
-            Decision::Permit | Decision::Deny | Decision::NotApplicable => record.failures.clear(),
-        }
-        surface.recorder.trace((Way::Xacml, route, call.id), None, &record);
-        surface.recorder.record(|time| {
-            let request = request.take().map(Box::new);
-            Entry {
-                time,
-                surface: Way::Xacml,
-                route,
-                request_id: call.id.into(),
-                client: Some(call.client),
-                tenant: surface.tenant.clone(),
-                caller: call.caller.as_ref().map(|caller| caller.name.clone()),
-                duration: Some(duration),
-                record: Arc::new(record),
-                bytes: if request.is_some() { to.length } else { 0 },
-                answer: LoggedAnswer::Result { request, result: Box::new(result), part: (number + 1, parts) },
-            }
-        });
-    }
+    let Decided { request, response, records, duration } = decided;
+    let caller = Caller {
+        surface: Way::Xacml,
+        route: to.dialect.route(),
+        request_id: call.id,
+        client: Some(call.client),
+        tenant: &call.surface.tenant,
+        name: call.caller.as_ref().map_or("", |caller| caller.name.as_str()),
+        trace: call.trace,
+    };
+    let (snapshot, length) = (pdp.snapshot().id, to.length);
+    let decided = DecidedRequest { request, response, records, snapshot, duration, length };
+    call.surface.recorder.results(&caller, decided);
 }
 
 /// A request with its response.
@@ -414,16 +404,6 @@ impl Decided {
                 (Response::indeterminate(Status::processing_error(message)), records)
             }
         })
-    }
-
-    /// What was decided for a subject whose token is not taken, no policy decided.
-    fn record_tokens(&mut self) {
-        for (result, record) in self.response.results.iter().zip(&mut self.records) {
-            if let Some(reason) = attributes::token_reason(result) {
-                let failures = vec![Failure::outside(reason)];
-                *record = Record { snapshot: record.snapshot, failures, ..Record::default() };
-            }
-        }
     }
 
     /// Indeterminate, because the request cannot be read.

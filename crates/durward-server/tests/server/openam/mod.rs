@@ -13,3 +13,5 @@ mod profile;
 mod recorded;
 mod second_step;
 pub(crate) mod world;
+
+pub(crate) use policies::Agents;

@@ -87,14 +87,14 @@ impl Agents {
 
     pub(crate) fn with(more: &str, applications: &str) -> Agents {
         let directory = Directory::new();
-        fill(&directory);
         for (name, text) in SAPL {
             directory.write(&format!("policies/{name}"), text);
         }
         Agents::of(directory, more, applications)
     }
 
-    fn of(directory: Directory, more: &str, applications: &str) -> Agents {
+    pub(crate) fn of(directory: Directory, more: &str, applications: &str) -> Agents {
+        fill(&directory);
         let text = format!(
             "{more}\nidentity.users = 'users'\nidentity.realms = ['/', '/sales']\nidentity.hash_memory_kib = 8\n\
              identity.hash_passes = 1\nopenam.on = true\nopenam.policy_group = 'agents'\n{applications}"
@@ -376,7 +376,6 @@ fn rule(role: &str, resource: &str, action: &str, obligation: &str) -> String {
 #[test]
 fn policies_of_xacml_are_asked_once_about_all() {
     let directory = Directory::new();
-    fill(&directory);
     let rules = [
         rule("staff", "/records/7", "read", ""),
         rule("staff", "/records/8", "write", "urn:durward:openam:attributes"),

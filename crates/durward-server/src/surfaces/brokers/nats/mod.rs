@@ -34,6 +34,7 @@ use super::{Asking, NotLetIn, Surface, add, broker};
 use crate::access::auth::Identity;
 use crate::base::Clock;
 use crate::base::settings::{NatsCalloutSettings, Settings};
+use crate::base::traces::Traces;
 use crate::decision_log::Surface as Way;
 use crate::question::Asker;
 use crate::surfaces::callers::{REASON, is_kind};
@@ -55,6 +56,7 @@ struct Callout {
     asker: Arc<Asker>,
     users: Users,
     clock: Clock,
+    traces: Arc<Traces>,
     caller: Identity,
     issuer: Issuer,
     settings: NatsCalloutSettings,
@@ -86,6 +88,7 @@ pub(crate) fn start(settings: &Settings, surface: &Surface) -> Result<Option<Run
         asker: Arc::clone(&surface.asker),
         users: surface.users.clone(),
         clock: Arc::clone(&surface.clock),
+        traces: Arc::clone(&surface.traces),
         caller: Identity::of_program(SmolStr::from(tenant.as_str()), "nats"),
         issuer,
         settings: nats.clone(),
@@ -162,11 +165,13 @@ impl Callout {
     async fn user_token(&self, request: &Request) -> Result<String, NotLetIn> {
         let address: Option<IpAddr> = request.host().parse().ok();
         let user = self.user(request, address).await?;
+        let trace = self.traces.begin();
         let asking = Asking {
             asker: &self.asker,
             caller: &self.caller,
             client: address.map(|address| SocketAddr::new(address, 0)),
             request_id: request.user_nkey(),
+            trace: &trace,
             way: Way::Nats,
             route: "login",
             length: request.length(),

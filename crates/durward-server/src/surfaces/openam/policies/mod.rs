@@ -14,7 +14,9 @@ mod xacml;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
+use durward_net::trace::Trace;
 use durward_session::identity::session::Purpose;
 use durward_session::{Failed, Who};
 use durward_sources::AttributeSources;
@@ -27,12 +29,13 @@ use super::answers::{self, Refusal, of_version};
 use super::resource::{Operation, Request, not_supported};
 use crate::access::auth::Identity;
 use crate::access::issued::subject;
+use crate::access::rates::Rates;
 use crate::access::subject::Subjects;
 use crate::access::subject::fence::Fence;
 use crate::base::metrics::Metrics;
 use crate::base::settings::AskedIn;
 use crate::decider::DeciderSlot;
-use crate::decision_log::Recorder;
+use crate::decision_log::{Caller, Recorder, Surface as Way};
 use crate::policies::InForce;
 use crate::surfaces::http::Answer;
 use question::{Kind, PolicySubject, Question};
@@ -48,6 +51,8 @@ pub(super) struct DecisionPoint {
     pub(super) fence: Fence,
     /// What decides by SAPL's policies.
     pub(super) decider: DeciderSlot,
+    /// How often agents may ask.
+    pub(super) rates: Arc<Rates>,
     pub(super) recorder: Recorder,
     pub(super) metrics: Arc<Metrics>,
     /// Whose policies decide where an application names nobody.
@@ -64,6 +69,7 @@ struct Asking<'a> {
     caller: Identity,
     client: SocketAddr,
     request_id: &'a str,
+    trace: &'a Trace,
     /// As the decision log has it.
     route: &'static str,
 }
@@ -103,15 +109,21 @@ async fn answered(
         | Operation::Patch => return Err(not_supported()),
     };
     let point = &call.surface.point;
+    let agent = subject::of_user(&who.user);
+    let asker = Identity::of_session(point.tenant.clone(), &agent);
+    if !point.rates.allows(Some(&asker), Some(call.from.client.ip()), Instant::now()) {
+        return Err(Refusal::too_many());
+    }
     let question = Question::read(call.settings, (realm, token), kind, &request.content)?;
     let tenant = question.application.tenant.as_deref().map_or_else(|| point.tenant.clone(), SmolStr::from);
     let asking = Asking {
         point,
         question: &question,
         resources: question.resources_of_application(),
-        caller: Identity::of_session(tenant, &subject::of_user(&who.user)),
+        caller: Identity::of_session(tenant, &agent),
         client: call.from.client,
         request_id: &call.from.id,
+        trace: &call.from.trace,
         route: kind.as_str(),
     };
     let verdicts = asking.verdicts().await?;
@@ -158,6 +170,19 @@ impl<'a> Asking<'a> {
     fn each_action(&'a self, mut of: impl FnMut(&'a str) -> Verdict) -> Verdicts<'a> {
         let actions = self.question.application.actions.iter();
         actions.map(|action| (action.as_str(), of(action))).collect()
+    }
+
+    /// Who asks, as the decision log has it.
+    fn caller(&self) -> Caller<'_> {
+        Caller {
+            surface: Way::Openam,
+            route: self.route,
+            request_id: self.request_id,
+            client: Some(self.client),
+            tenant: &self.caller.tenant,
+            name: &self.caller.name,
+            trace: self.trace,
+        }
     }
 
     /// Who shows tokens.

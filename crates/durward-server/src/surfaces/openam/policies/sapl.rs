@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use durward_pdp::ir::{Value, json};
+use durward_pdp::record::Record;
 use hyper::StatusCode;
 use smol_str::{SmolStr, format_smolstr};
 use tokio::time::timeout;
@@ -24,17 +25,20 @@ use super::verdict::Verdict;
 use super::{Asking, Verdicts};
 use crate::access::subject::Shown;
 use crate::decider::{Decision, Full, MultiDecisions, MultiSubscription, Named, Outcome, Subscription};
-use crate::decision_log::{Account, Caller, Surface as Way};
+use crate::decision_log::Account;
 
 /// How long policies may wait for attributes. Nothing is permitted then.
 const DECISION_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// What is recorded of decisions that took longer.
+const LATE: &str = "attributes did not come in time";
 
 pub(super) async fn verdicts<'a>(asking: &'a Asking<'a>) -> Result<Vec<(&'a str, Verdicts<'a>)>, Refusal> {
     let unavailable = || Refusal::unavailable("Nobody decides at the moment");
     let decider = asking.point.decider.get().ok_or_else(unavailable)?;
     let subscriptions = subscriptions(asking)?;
-    let account = asking.point.recorder.account(|| caller(asking)).map(|one| one.asks_all(&subscriptions));
-    let begun = Instant::now();
+    let account = asking.point.recorder.account(|| asking.caller()).map(|one| one.asks_all(&subscriptions));
+    let (begun, count) = (Instant::now(), subscriptions.subscriptions.len());
     let tenant = &asking.caller.tenant;
     let all = match catch_unwind(AssertUnwindSafe(|| decider.subscribe_all(tenant, subscriptions))) {
         Ok(Ok(all)) => Some(all),
@@ -51,11 +55,15 @@ pub(super) async fn verdicts<'a>(asking: &'a Asking<'a>) -> Result<Vec<(&'a str,
     let decisions = match all {
         Some(mut all) => {
             let decisions = timeout(DECISION_TIME_MAX, std::future::poll_fn(|task| all.poll_all(task))).await;
-            let decisions = decisions.unwrap_or_default();
-            told(asking, account.as_ref(), &*all, &decisions, begun.elapsed());
-            decisions
+            match decisions {
+                Ok(decisions) => {
+                    told(asking, account.as_ref(), &*all, &decisions, begun.elapsed());
+                    decisions
+                }
+                Err(_) => undecided(asking, account.as_ref(), count, begun.elapsed(), LATE),
+            }
         }
-        None => Named::new(),
+        None => undecided(asking, account.as_ref(), count, begun.elapsed(), "a mistake in durward"),
     };
     // In the order in which they were asked; what was not decided is no permit.
     let mut number = 0;
@@ -68,14 +76,23 @@ pub(super) async fn verdicts<'a>(asking: &'a Asking<'a>) -> Result<Vec<(&'a str,
     Ok(asking.resources.iter().map(|resource| (*resource, asking.each_action(&mut of))).collect())
 }
 
-fn caller<'a>(asking: &'a Asking<'_>) -> Caller<'a> {
-    Caller {
-        surface: Way::Openam,
-        route: asking.route,
-        request_id: asking.request_id,
-        client: Some(asking.client),
-        identity: &asking.caller,
+/// Nothing was decided, and nothing is permitted: for the log, of each that was asked.
+fn undecided(
+    asking: &Asking<'_>,
+    account: Option<&Account>,
+    count: usize,
+    took: Duration,
+    reason: &str,
+) -> Named {
+    let decision = Arc::new(Decision::plain(Outcome::Indeterminate));
+    for number in 0..count {
+        asking.point.metrics.told(&decision, Some(took));
+        if let Some(account) = account {
+            let record = Arc::new(Record::failed(0, reason));
+            account.told(Some(&format_smolstr!("{number}")), &decision, Some(record), Some(took));
+        }
     }
+    Named::new()
 }
 
 fn told(

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use durward_pdp::ir::datatype::Integer;
-use durward_pdp::record::{Failure, Record};
+use durward_pdp::record::Record;
 use durward_pdp::xacml::request::{Categories, identifiers};
 use durward_pdp::xacml::response::{Duty, Status};
 use durward_pdp::{AttributeSource, Decision, Pdp, Request, RequestLanguage, Response, ResultOf, Value};
@@ -28,8 +28,8 @@ use super::question::PolicySubject;
 use super::verdict::{Told, Verdict};
 use super::{Asking, Verdicts};
 use crate::access::subject::Shown;
-use crate::access::subject::attributes::{JWT, SESSION_TOKEN, looked_at, token_reason};
-use crate::decision_log::{Entry, LoggedAnswer, Surface as Way};
+use crate::access::subject::attributes::{JWT, SESSION_TOKEN, looked_at};
+use crate::decision_log::DecidedRequest;
 
 /// What begins with this, OpenAM's agents say.
 const OWN: &str = "urn:durward:openam:";
@@ -178,7 +178,11 @@ async fn decide(asking: &Asking<'_>, pdp: &Pdp, request: Request) -> Result<Deci
         None => decide(None)?,
         Some(sources) => match sources.decide(|source| decide(Some(source))).await? {
             Rounds::Enough(response) => response,
-            Rounds::TooMany(message) => Response::indeterminate(Status::processing_error(message)),
+            // What the last round lacked is not why it ended.
+            Rounds::TooMany(message) => {
+                records = vec![Record::failed(pdp.snapshot().id, &message)];
+                Response::indeterminate(Status::processing_error(message))
+            }
         },
     };
     Ok(Decided { request, response, records, took: begun.elapsed() })
@@ -231,44 +235,9 @@ fn take(verdict: &mut Verdict, duty: &Duty) -> bool {
 
 /// Hands the decision log an entry for each result.
 fn record(asking: &Asking<'_>, pdp: &Pdp, decided: Decided) {
-    let Decided { request, response, mut records, took } = decided;
-    let parts = response.results.len();
-    if records.len() != parts {
-        records = vec![Record { snapshot: pdp.snapshot().id, ..Record::default() }; parts];
-    }
-    let recorder = &asking.point.recorder;
-    let mut request = Some(request);
-    for ((number, result), mut record) in response.results.into_iter().enumerate().zip(records) {
-        if let Some(reason) = token_reason(&result) {
-            // What was decided for a subject whose token is not taken, no policy decided.
-            record = Record {
-                snapshot: record.snapshot,
-                failures: vec![Failure::outside(reason)],
-                ..Record::default()
-            };
-        } else if result.decision != Decision::Indeterminate {
-            record.failures.clear();
-        } else if record.failures.is_empty() {
-            let message = result.status.message.as_deref().unwrap_or("no reason is known");
-            record.failures = vec![Failure::outside(message)];
-        }
-        recorder.trace((Way::Openam, asking.route, asking.request_id), None, &record);
-        recorder.record(|time| Entry {
-            time,
-            surface: Way::Openam,
-            route: asking.route,
-            request_id: asking.request_id.into(),
-            client: Some(asking.client),
-            tenant: asking.caller.tenant.clone(),
-            caller: Some(asking.caller.name.clone()),
-            duration: Some(took),
-            record: Arc::new(record),
-            bytes: 0,
-            answer: LoggedAnswer::Result {
-                request: request.take().map(Box::new),
-                result: Box::new(result),
-                part: (number + 1, parts),
-            },
-        });
-    }
+    let Decided { request, response, records, took } = decided;
+    let length = asking.question.resources.iter().map(String::len).sum();
+    let (snapshot, duration) = (pdp.snapshot().id, took);
+    let decided = DecidedRequest { request, response, records, snapshot, duration, length };
+    asking.point.recorder.results(&asking.caller(), decided);
 }
