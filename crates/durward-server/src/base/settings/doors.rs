@@ -234,7 +234,7 @@ impl DoorsSettings {
             let Some(header) = passable(name) else {
                 return wrong(setting, format!("has `{name}`, which no gateway may take over"));
             };
-            if !names.insert(header) {
+            if !names.insert(header.as_str().to_owned()) {
                 return wrong(setting, format!("has `{name}`, which is there already"));
             }
         }

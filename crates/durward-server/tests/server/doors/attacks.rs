@@ -1,8 +1,10 @@
 //! Attacks through real gateways: a client that forges fields, paths and requests, and a durward that is down, slow or answers half. Nothing of
 //! this gets to the application, unless it would have without the attack, and then without what was forged.
 
+use std::fmt::Debug;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use super::gateways::{Gateway, KINDS, Kind};
@@ -190,11 +192,9 @@ fn smuggled(kind: Kind, gateway: &Gateway, app: &App) {
     }
 }
 
-/// What stands in the place of durward.
+/// How a durward fails to answer.
 #[derive(Clone, Copy, Debug)]
 enum Broken {
-    /// Nothing listens.
-    Down,
     /// It accepts, and is silent.
     Silent,
     /// It closes before it answers.
@@ -205,66 +205,73 @@ enum Broken {
     SaysAndCloses(&'static str),
 }
 
-impl Broken {
-    fn start(self) -> SocketAddr {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        thread::spawn(move || {
-            if matches!(self, Broken::Down) {
-                return;
-            }
-            // It ends with the process. Connections that are kept stay open.
-            let mut kept = Vec::new();
-            for stream in listener.incoming() {
-                let mut stream = stream.unwrap();
-                let mut bytes = [0; 4096];
-                match self {
-                    Broken::Down | Broken::Closes => {}
-                    Broken::Silent => kept.push(stream),
-                    Broken::Says(text) => {
-                        let _ = stream.read(&mut bytes);
-                        let _ = stream.write_all(text.as_bytes());
-                        kept.push(stream);
-                    }
-                    Broken::SaysAndCloses(text) => {
-                        let _ = stream.read(&mut bytes);
-                        let _ = stream.write_all(text.as_bytes());
-                    }
+/// What is said of a yes before its head ends.
+const HALF: &str = "HTTP/1.1 200 OK\r\nX-Durward-Set: x-auth-user\r\nX-Auth-User: root\r\n";
+
+const BROKEN: [Broken; 13] = [
+    Broken::Silent,
+    Broken::Closes,
+    Broken::Says("HTTP/1.1 200 O"),
+    Broken::SaysAndCloses("HTTP/1.1 200 O"),
+    Broken::Says(HALF),
+    Broken::SaysAndCloses(HALF),
+    Broken::SaysAndCloses("HTTP/1.1 200\r\nContent-Length: x\r\n\r\n"),
+    Broken::SaysAndCloses("200 OK\r\n\r\n"),
+    Broken::SaysAndCloses("HTTP/1.1 100 Continue\r\n\r\n"),
+    Broken::SaysAndCloses("\u{16}\u{3}\u{1}not http at all\r\n\r\n"),
+    Broken::SaysAndCloses("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"),
+    Broken::SaysAndCloses("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"),
+    Broken::SaysAndCloses("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n"),
+];
+
+/// What stands in the place of durward. It ends with the process; connections that are kept stay open.
+fn stand_in(now: &Arc<Mutex<Broken>>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let now = Arc::clone(now);
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        for stream in listener.incoming() {
+            let (mut stream, broken) = (stream.unwrap(), *now.lock().unwrap());
+            let mut says = |text: &str| {
+                // The gateway may be gone.
+                let _ = stream.read(&mut [0; 4096]);
+                let _ = stream.write_all(text.as_bytes());
+            };
+            match broken {
+                Broken::Closes => {}
+                Broken::SaysAndCloses(text) => says(text),
+                Broken::Says(text) => {
+                    says(text);
+                    kept.push(stream);
                 }
+                Broken::Silent => kept.push(stream),
             }
-        });
-        address
-    }
+        }
+    });
+    address
 }
 
 #[test]
 fn a_durward_that_does_not_answer_lets_nobody_through() {
-    const HALF: &str = "HTTP/1.1 200 OK\r\nX-Durward-Set: x-auth-user\r\nX-Auth-User: root\r\n";
     let app = App::start();
-    for broken in [
-        Broken::Down,
-        Broken::Silent,
-        Broken::Closes,
-        Broken::Says("HTTP/1.1 200 O"),
-        Broken::SaysAndCloses("HTTP/1.1 200 O"),
-        Broken::Says(HALF),
-        Broken::SaysAndCloses(HALF),
-        Broken::SaysAndCloses("HTTP/1.1 200\r\nContent-Length: x\r\n\r\n"),
-        Broken::SaysAndCloses("200 OK\r\n\r\n"),
-        Broken::SaysAndCloses("HTTP/1.1 100 Continue\r\n\r\n"),
-        Broken::SaysAndCloses("\u{16}\u{3}\u{1}not http at all\r\n\r\n"),
-        Broken::SaysAndCloses("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"),
-        Broken::SaysAndCloses("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"),
-        Broken::SaysAndCloses("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n"),
-    ] {
-        let address = broken.start();
-        for kind in KINDS {
-            let hurried = |block: &str| block.replace("5s", "1s").replace("5000", "1000");
-            let Some(gateway) = Gateway::start_with(kind, address, &app, hurried) else { continue };
-            let answer = request(gateway.address, "GET /papers/7", &[("X-Auth-User", "root")]);
-            assert!(status(&answer) >= 400, "{kind:?} {broken:?}: {answer}");
-            assert_eq!(app.seen(), Vec::<String>::new(), "{kind:?} {broken:?}");
+    let now = Arc::new(Mutex::new(Broken::Silent));
+    let broken_durward = stand_in(&now);
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let hurried = |block: &str| block.replace("5s", "1s").replace("5000", "1000");
+    let nobody_passes = |kind: Kind, gateway: &Gateway, what: &dyn Debug| {
+        let answer = request(gateway.address, "GET /papers/7", &[("X-Auth-User", "root")]);
+        assert!(status(&answer) >= 400, "{kind:?} {what:?}: {answer}");
+        assert_eq!(app.seen(), Vec::<String>::new(), "{kind:?} {what:?}");
+    };
+    for kind in KINDS {
+        let Some(gateway) = Gateway::start_with(kind, broken_durward, &app, hurried) else { continue };
+        for broken in BROKEN {
+            *now.lock().unwrap() = broken;
+            nobody_passes(kind, &gateway, &broken);
         }
+        let Some(gateway) = Gateway::start_with(kind, closed, &app, hurried) else { continue };
+        nobody_passes(kind, &gateway, &"down");
     }
 }
 
