@@ -20,6 +20,8 @@ targets! {
     c_border,
     decide,
     entities,
+    ext_authz,
+    grpc,
     http_request,
     json_request,
     json_response,

@@ -3,7 +3,7 @@
 //! On the build machine only; elsewhere nothing is installed that was not asked for. What goes wrong here is not said here: the step that
 //! wants the part tries again, and says it.
 
-use crate::{clients, opcua, tools};
+use crate::{clients, opcua, plans, tools};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,7 @@ fn all() -> Duration {
     let _ = tools::helm();
     clients::fetch();
     opcua::fetch();
+    plans::fetch();
     start.elapsed()
 }
 

@@ -57,6 +57,14 @@ pub(crate) fn binary() -> Result<PathBuf, String> {
     Ok(built()?.folder.join("durward"))
 }
 
+/// A program of the crates that tests are made of.
+///
+/// # Errors
+/// It does not build.
+pub(crate) fn program(name: &str) -> Result<PathBuf, String> {
+    Ok(built()?.folder.join(name))
+}
+
 /// A library for other languages, as it is built with the tests of its package: beside them.
 ///
 /// # Errors

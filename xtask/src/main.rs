@@ -37,6 +37,7 @@ mod package_python;
 mod package_static;
 mod package_wasm;
 mod peers;
+mod plans;
 mod pool;
 mod process;
 mod programs;
@@ -111,6 +112,9 @@ cargo xtask <command>
                                                               --only NAME   one engine, such as cedar
                                                               --on WORD     policies with this in their name
   peers check            only compare decisions with the engines in Rust, on small scenarios
+  plans                  filters of plans in PostgreSQL, MariaDB and SQLite, and in the libraries that applications use
+                         --policies N    of random policies (default 100,000)      --seed S   draw others
+  plans page             measure how soon the first page of a million rows is there, by 10,000 policies, in PostgreSQL
   sessions [FLAG...]     measure sessions on three nodes over three NATS servers, in each mode; the flags go to
                          `durward bench sessions`, such as --seconds 2 or --json
   sessions ldap [FLAG..] measure logins and the study's mix of users in an OpenLDAP directory, on the node's core
@@ -158,6 +162,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["package", "static", rest @ ..] => package_static::run_alone(package_static::Kind::Full, rest),
         ["package", "minimal", rest @ ..] => package_static::run_alone(package_static::Kind::Minimal, rest),
         ["peers", "check"] => Ok(peers::check_alone()),
+        ["plans", rest @ ..] => plans::run_alone(rest),
         ["dist", rest @ ..] => dist::run_alone(rest),
         ["generators", rest @ ..] => generators::run_alone(rest),
         ["instructions", rest @ ..] => instructions::run_alone(rest),

@@ -2,10 +2,12 @@
 
 use crate::lane::{self, LaneStep};
 use crate::report::{Outcome, Report};
-use crate::tools::{GO, MOSQUITTO, MOSQUITTO_PUB, NGINX, NODE, OATHTOOL, OPENSSL, PROMETHEUS, SLAPD};
+use crate::tools::{
+    CADDY, GO, HAPROXY, MOSQUITTO, MOSQUITTO_PUB, NGINX, NODE, OATHTOOL, OPENSSL, PROMETHEUS, RABBITMQ, SLAPD,
+};
 use crate::{
-    beside, built, check, clients, demo, dist, fuzz, instructions, lean, opcua, peers, programs, readme,
-    recorded, release, room,
+    beside, built, check, clients, demo, dist, fuzz, instructions, lean, opcua, peers, plans, programs,
+    readme, recorded, release, room,
 };
 use std::process::ExitCode;
 use std::time::Duration;
@@ -31,6 +33,7 @@ pub(crate) fn run_alone() -> ExitCode {
     report.step("packages", dist::check);
     clients::steps(&mut report, "");
     opcua::steps(&mut report, &[]);
+    plans::steps(&mut report);
     peers::steps(&mut report);
     match lane {
         Ok(lane) => lane.join(&mut report),
@@ -58,7 +61,20 @@ pub(crate) fn lane_steps() -> Vec<LaneStep> {
 
 /// Every test program and the examples of the documentation.
 fn tests() -> Outcome {
-    for tool in [GO, MOSQUITTO, MOSQUITTO_PUB, NGINX, NODE, OATHTOOL, OPENSSL, PROMETHEUS, SLAPD] {
+    for tool in [
+        CADDY,
+        GO,
+        HAPROXY,
+        MOSQUITTO,
+        MOSQUITTO_PUB,
+        NGINX,
+        NODE,
+        OATHTOOL,
+        OPENSSL,
+        PROMETHEUS,
+        RABBITMQ,
+        SLAPD,
+    ] {
         // The tests that want it say so themselves: passed over here, a failure on the build machine.
         if let Err(missing) = tool.get() {
             println!("{missing}");

@@ -75,13 +75,25 @@ pub(crate) const MOSQUITTO: Tool =
 pub(crate) const MOSQUITTO_PUB: Tool =
     Tool { names: &["mosquitto_pub"], package: "mosquitto-clients", purpose: "the tests of `mqtt.messages`" };
 
+/// A broker that asks who may log in.
+pub(crate) const RABBITMQ: Tool = Tool {
+    names: &["/usr/lib/rabbitmq/bin/rabbitmq-server"],
+    package: "rabbitmq-server",
+    purpose: "the tests of logins and permissions for RabbitMQ",
+};
+
 /// A directory of users.
 pub(crate) const SLAPD: Tool =
     Tool { names: &["slapd"], package: "slapd", purpose: "the tests of users in an LDAP directory" };
 
 /// A server of others that the lab asks over HTTP/2.
 pub(crate) const NGINX: Tool =
-    Tool { names: &["nginx"], package: "nginx", purpose: "the tests of the lab over HTTP/2" };
+    Tool { names: &["nginx"], package: "nginx", purpose: "the tests of the lab over HTTP/2 and of gateways" };
+
+/// Gateways in front of an application, which ask whether a request may pass. nginx is one too.
+pub(crate) const HAPROXY: Tool =
+    Tool { names: &["haproxy"], package: "haproxy", purpose: "the tests of gateways" };
+pub(crate) const CADDY: Tool = Tool { names: &["caddy"], package: "caddy", purpose: "the tests of gateways" };
 
 /// A server in front of applications whose users log in.
 pub(crate) const APACHE: Tool = Tool {
@@ -103,6 +115,20 @@ pub(crate) const OATHTOOL: Tool = Tool {
     package: "oathtool",
     purpose: "the tests of codes that a second step asks for",
 };
+
+/// Databases that plans are tried in, each started by itself with files of its own.
+pub(crate) const POSTGRES: Tool = Tool {
+    names: &[
+        "/usr/lib/postgresql/17/bin/postgres",
+        "/usr/lib/postgresql/16/bin/postgres",
+        "/usr/lib/postgresql/15/bin/postgres",
+        "/usr/lib/postgresql/14/bin/postgres",
+    ],
+    package: "postgresql",
+    purpose: "plans in PostgreSQL",
+};
+pub(crate) const MARIADBD: Tool =
+    Tool { names: &["mariadbd"], package: "mariadb-server-core", purpose: "plans in MariaDB" };
 
 /// What takes the figures that runs of the lab push.
 pub(crate) const PROMETHEUS: Tool =
@@ -148,7 +174,7 @@ pub(crate) const CHROMIUM: Tool = Tool {
 };
 
 /// All of them that tests want.
-const ALL: [Tool; 25] = [
+const ALL: [Tool; 30] = [
     CPP_COMPILER,
     C_COMPILER,
     CMAKE,
@@ -162,12 +188,17 @@ const ALL: [Tool; 25] = [
     NPM,
     MOSQUITTO,
     MOSQUITTO_PUB,
+    RABBITMQ,
     SLAPD,
     NGINX,
+    HAPROXY,
+    CADDY,
     APACHE,
     APACHE_OPENIDC,
     OATHTOOL,
     PROMETHEUS,
+    POSTGRES,
+    MARIADBD,
     OPENSSL,
     DPKG_DEB,
     RPMBUILD,

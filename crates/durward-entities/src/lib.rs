@@ -71,6 +71,11 @@ impl Entities {
         self.types.contains_key(kind)
     }
 
+    /// Every type of which there is an entity.
+    pub fn types(&self) -> impl Iterator<Item = &SmolStr> {
+        self.types.keys()
+    }
+
     /// The properties of an entity, if it is there.
     pub fn get(&self, kind: &str, id: &str) -> Option<&Arc<Object>> {
         let of_type = self.types.get(kind)?;

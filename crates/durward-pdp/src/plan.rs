@@ -6,8 +6,8 @@ use durward_ir::value::Value;
 use durward_sapl::Subscription;
 
 pub use durward_plan::{
-    Cell, Collation, Column, ColumnError, ColumnId, ColumnType, Columns, Filter, Kind, Nulls, Order,
-    PermitGroup, Plan, PlanError, Planner, Row, Scalar, TextTest, Unlisted, dialect,
+    Cell, Collation, Column, ColumnError, ColumnId, ColumnType, Columns, Filter, Kind, Nulls, ObjectShape,
+    Order, PermitGroup, Plan, PlanError, Planner, Row, Scalar, TextTest, Unlisted, dialect,
 };
 
 use crate::Pdp;

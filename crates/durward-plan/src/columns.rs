@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 /// How many columns there may be.
-const COLUMNS_MAX: usize = 1000;
+pub(crate) const COLUMNS_MAX: usize = 1000;
 
 /// The number of a column, in the order in which they are declared.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

@@ -202,6 +202,21 @@ impl Filter {
         }
     }
 
+    /// How often the filter compares, at most.
+    pub fn weight(&self) -> usize {
+        match self {
+            Filter::Constant(_) => 0,
+            Filter::All(parts) | Filter::Any(parts) => parts.iter().map(Filter::weight).sum(),
+            Filter::In { values, .. } => values.len(),
+            Filter::Null { .. }
+            | Filter::Compare { .. }
+            | Filter::Text { .. }
+            | Filter::Columns { .. }
+            | Filter::Holds { .. }
+            | Filter::Filled { .. } => 1,
+        }
+    }
+
     /// The truth, if it is the same of every row whatever that holds.
     pub fn constant(&self) -> Option<bool> {
         if let Filter::Constant(truth) = self { Some(*truth) } else { None }

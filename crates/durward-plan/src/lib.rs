@@ -16,14 +16,17 @@
 //! decided Permit, with the obligations of the plan and no others; and if the plan is exact, exactly then.
 //!
 //! In the order of the flow: `columns`, `lower` (expressions into formulas), `vote` (elements into formulas), `plan`
-//! (formulas into a filter), `dialect` (a filter in the words of databases and libraries).
+//! (formulas into a filter), `dialect` (a filter in the words of databases and libraries). Beside the flow: `objects` (columns
+//! for objects that nobody declared any for).
 
 mod columns;
 pub mod dialect;
+mod factor;
 mod filter;
 mod formula;
 mod interval;
 mod lower;
+mod objects;
 mod plan;
 mod vote;
 
@@ -31,4 +34,5 @@ pub use columns::{
     Cell, Collation, Column, ColumnError, ColumnId, ColumnType, Columns, Nulls, Row, Scalar, Unlisted,
 };
 pub use filter::{Filter, Order, TextTest};
+pub use objects::ObjectShape;
 pub use plan::{Kind, PermitGroup, Plan, PlanError, Planner};

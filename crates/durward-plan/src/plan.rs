@@ -8,6 +8,7 @@ use durward_ir::question::Question;
 use durward_ir::value::Value;
 
 use crate::columns::{ColumnId, Columns, Nulls, Row, Scalar};
+use crate::factor::{Factored, factored};
 use crate::filter::{Filter, Order};
 use crate::formula::{F, Formulas, Node, Test};
 use crate::vote::{Ballot, Tag};
@@ -264,7 +265,7 @@ impl Writer<'_> {
                 Some(test) => self.literal(test, *is_positive, present),
                 None => Filter::Constant(false),
             },
-            Node::All(parts) => self.all(parts, present),
+            Node::All(parts) => self.all(parts, None, present),
             Node::Any(parts) => self.any(parts, present),
         }
     }
@@ -276,7 +277,8 @@ impl Writer<'_> {
         }
     }
 
-    fn all(&self, parts: &[F], present: &[ColumnId]) -> Filter {
+    /// All of these, and a column that holds one of some values.
+    fn all(&self, parts: &[F], held: Option<(ColumnId, Vec<Scalar>)>, present: &[ColumnId]) -> Filter {
         let literals: Vec<(&Test, bool)> = parts.iter().filter_map(|part| self.literal_of(*part)).collect();
         let mut known = present.to_vec();
         for (test, is_positive) in &literals {
@@ -284,14 +286,17 @@ impl Writer<'_> {
                 columns_of(test, &mut |column| known.push(column));
             }
         }
+        known.extend(held.as_ref().map(|(column, _)| *column));
         // A comparison that is false of NULL says that the column is none; of two that differ, either may be.
         let says_so = |column: ColumnId| {
-            literals.iter().any(|(test, is_positive)| {
-                let mut asked = Vec::new();
-                columns_of(test, &mut |other| asked.push(other));
-                let is_said = *is_positive || asked.len() == 1;
-                is_said && asked.contains(&column) && !matches!(test, Test::Present(_))
-            })
+            let is_held = held.as_ref().is_some_and(|(held, _)| *held == column);
+            is_held
+                || literals.iter().any(|(test, is_positive)| {
+                    let mut asked = Vec::new();
+                    columns_of(test, &mut |other| asked.push(other));
+                    let is_said = *is_positive || asked.len() == 1;
+                    is_said && asked.contains(&column) && !matches!(test, Test::Present(_))
+                })
         };
         let mut written = Vec::with_capacity(parts.len());
         let mut unequal: Vec<(ColumnId, Vec<Scalar>)> = Vec::new();
@@ -303,6 +308,9 @@ impl Writer<'_> {
                 }
                 _ => written.push(self.filter(*part, &known)),
             }
+        }
+        if let Some((column, values)) = held {
+            written.push(one_or_several(column, values, true));
         }
         for (column, values) in unequal {
             let other = one_or_several(column, values, false);
@@ -321,11 +329,15 @@ impl Writer<'_> {
         }
         let mut written = Vec::with_capacity(parts.len());
         let mut equal: Vec<(ColumnId, Vec<Scalar>)> = Vec::new();
-        for part in parts {
-            match self.literal_of(*part) {
+        let (alike, others) = factored(self.formulas, parts);
+        for part in others {
+            match self.literal_of(part) {
                 Some((Test::Equal(column, value), true)) => collect(&mut equal, *column, value),
-                _ => written.push(self.filter(*part, &known)),
+                _ => written.push(self.filter(part, &known)),
             }
+        }
+        for Factored { column, values, common } in alike {
+            written.push(self.all(&common, Some((column, values)), &known));
         }
         for (column, values) in equal {
             written.push(one_or_several(column, values, true));

@@ -5,7 +5,7 @@
 //! is told to stop, then finishes what is under way. The clock and the runtime are the caller's; further workers,
 //! each a thread with a runtime of its own, are started as [`ServerSettings::workers`] says.
 //!
-//! Folders, from below: `base`, `access`, `decider`, `decision_log`, `policies`, `surfaces` (one for each protocol, none knows another),
+//! Folders, from below: `base`, `access`, `decider`, `decision_log`, `policies`, `question`, `surfaces` (one for each protocol, none knows another),
 //! `serve`, which alone knows all of it. `ARCHITECTURE.md` has the table, and a test holds the sources to it.
 //!
 //! What is not here: no decision is made (that is `durward-pdp`), no flag or environment variable is read (that is
@@ -17,6 +17,7 @@ pub mod decider;
 mod decision_log;
 mod entities;
 mod policies;
+mod question;
 mod serve;
 mod surfaces;
 
@@ -29,17 +30,19 @@ pub use base::settings::{
     AskedIn, AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, AuditSyncs, AuthSettings, AuthzenActionSettings, AuthzenEntitySettings,
     AuthzenLanguage, AuthzenReasons, AuthzenSaplSettings, AuthzenSettings, AuthzenXacmlSettings, BeyondMax,
-    BoundSubjects, BundleSettings, ClientDpop, ClientGrant, ConfigError, CookieSameSite, DecisionLogSettings,
-    ForwardedBy, Guarded, IdentitySettings, JwtSettings, LdapDepth, LdapFollow, LdapMemberIs,
-    LdapSourceSettings, LdapUserSettings, LimitSettings, ListenSettings, ListenSurface, LogFormat, LogLevel,
-    LogSettings, NatsStoreSettings, Network, NetworkParseError, NoTemplate, OauthClientSettings,
-    OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings,
-    OpcuaSettings, OpenamApplicationSettings, OpenamSettings, Overrides, PagesSettings, PasskeysSettings,
-    PlanSettings, PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode, ResetSettings,
-    RsocketSettings, SaplSettings, SchemaSettings, ScimSettings, SecondStepAt, ServerSettings, SessionMode,
-    Settings, SourceSettings, StoredProperties, SubjectsAssertedBy, Template, TlsSettings, TokenAlgorithm,
-    UpstreamClientAuth, UpstreamLinkBy, UpstreamSettings, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore,
-    XacmlSettings,
+    BoundSubjects, BrokerSettings, BundleSettings, CallerSettings, ClientDpop, ClientGrant, ConfigError,
+    CookieSameSite, DecisionLogSettings, DoorAllow, DoorExtension, DoorIdentity, DoorRouteSettings,
+    DoorsSettings, ForwardedBy, Guarded, IdentitySettings, JwtSettings, KubernetesErrors, KubernetesSettings,
+    LdapDepth, LdapFollow, LdapMemberIs, LdapSourceSettings, LdapUserSettings, LimitSettings, ListenSettings,
+    ListenSurface, LogFormat, LogLevel, LogSettings, NatsCalloutSettings, NatsStoreSettings, Network,
+    NetworkParseError, NoDoorIdentity, NoPathTemplate, NoTemplate, OauthClientSettings, OauthSettings,
+    OpaSettings, OpaShape, OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings,
+    OpcuaResourceSettings, OpcuaSettings, OpenamApplicationSettings, OpenamSettings, Overrides,
+    PagesSettings, PasskeysSettings, PathTemplate, PlanSettings, PolicySettings, PolicySource, Redaction,
+    RemoteBundleSettings, RemoteMode, ResetSettings, RsocketSettings, SaplSettings, SchemaSettings,
+    ScimSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, StoredProperties,
+    SubjectsAssertedBy, Template, TlsSettings, TokenAlgorithm, UpstreamClientAuth, UpstreamLinkBy,
+    UpstreamSettings, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };
 pub use policies::PolicyLoadError;
 pub use policies::policy_watch::PolicyWatch;
@@ -48,4 +51,5 @@ pub use serve::routes::{ROUTES, Route};
 pub use serve::server::{Listeners, Served, Server, StartError};
 pub use surfaces::health::probe::{Probed, ProbedHealth, metrics_text, serve_probe};
 pub use surfaces::login_page;
+pub use surfaces::opa::ROUTES as OPA_ROUTES;
 pub use surfaces::openam::ROUTES as OPENAM_ROUTES;

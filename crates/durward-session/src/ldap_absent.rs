@@ -25,6 +25,7 @@ pub use self::settings::{
     ATTRIBUTES_MAX, CONNECTIONS_MAX, LdapGroups, LdapMember, LdapMembership, LdapReferrals, LdapScope,
     LdapSecurity, LdapSettings, SERVERS_MAX,
 };
+use crate::Clock;
 use crate::directory::{DirectoryFuture, UserDirectory};
 
 /// Has no values.
@@ -45,13 +46,17 @@ fn absent() -> IdentityError {
 impl LdapDirectory {
     /// # Errors
     /// Always: users whom nobody can ask about must not be promised.
-    pub fn new(_: LdapSettings) -> Result<LdapDirectory, IdentityError> {
+    pub fn new(_: LdapSettings, _: Clock) -> Result<LdapDirectory, IdentityError> {
         Err(absent())
     }
 
     /// # Errors
     /// Always, for the same reason.
-    pub fn with_password_rules(_: LdapSettings, _: PasswordRules) -> Result<LdapDirectory, IdentityError> {
+    pub fn with_password_rules(
+        _: LdapSettings,
+        _: PasswordRules,
+        _: Clock,
+    ) -> Result<LdapDirectory, IdentityError> {
         Err(absent())
     }
 }
@@ -94,8 +99,9 @@ mod tests {
     fn no_directory_is_made_and_the_feature_is_named() {
         let settings = LdapSettings::new(vec!["ldaps://a".to_owned()], "dc=x");
         settings.check().unwrap();
+        let clock: Clock = std::sync::Arc::new(Moment::default);
         for error in
-            [LdapDirectory::new(settings.clone()).unwrap_err(), LdapLookup::new(settings).unwrap_err()]
+            [LdapDirectory::new(settings.clone(), clock).unwrap_err(), LdapLookup::new(settings).unwrap_err()]
         {
             assert!(error.to_string().contains("--features ldap"));
         }

@@ -1,6 +1,6 @@
-//! Links by which a user chooses another password without the old one: a sealed text that names the user and when their present password
-//! was given. It is over with that password: it is good once, and nodes keep nothing of it. All nodes of a cluster, and whoever has its
-//! secret, make and open the same.
+//! Links by which a user chooses another password without the old one: a sealed text that names the user, when their present password
+//! was given, and when it was made. It is over with that password, and with the account: it is good once, and nodes keep nothing of it. All
+//! nodes of a cluster, and whoever has its secret, make and open the same.
 
 use std::fmt;
 
@@ -19,8 +19,8 @@ const PERIODS_BACK_MAX: u32 = 32;
 /// The longest text that is read as one, in characters.
 const LENGTH_MAX: usize = 1024;
 
-/// End of its time, when the password was given, length of the realm.
-const HEAD: usize = 8 + 8 + 1;
+/// End of its time, when the password was given, when it was made, length of the realm.
+const HEAD: usize = 8 + 8 + 8 + 1;
 
 /// Makes links.
 pub struct ResetLinks {
@@ -42,6 +42,15 @@ pub(crate) struct OpenedLink {
     pub(crate) user: User,
     /// When the password was given that the link is for.
     pub(crate) since_ms: u64,
+    /// An account that was removed since was another one, also where neither has a password.
+    pub(crate) made: Moment,
+}
+
+impl OpenedLink {
+    /// Since when nothing may have ended what began of the account. A password that is of later than its link is of a clock that is ahead.
+    pub(crate) fn began(&self) -> Moment {
+        Moment::from_ms(self.made.ms().max(self.since_ms))
+    }
 }
 
 impl ResetLinks {
@@ -58,6 +67,7 @@ impl ResetLinks {
         let user = account.user()?;
         let mut content = until.ms().to_be_bytes().to_vec();
         content.extend(account.password_since_ms.to_be_bytes());
+        content.extend(now.ms().to_be_bytes());
         content.push(u8::try_from(user.realm().len()).unwrap_or(u8::MAX));
         content.extend(user.realm().as_bytes());
         content.extend(user.subject().as_bytes());
@@ -79,11 +89,13 @@ impl ResetLinks {
         let (head, names) = content.split_first_chunk::<HEAD>()?;
         let (until, rest) = head.split_first_chunk::<8>()?;
         let (since, rest) = rest.split_first_chunk::<8>()?;
+        let (made, rest) = rest.split_first_chunk::<8>()?;
         let realm_length = usize::from(*rest.first()?);
         let (realm, subject) = std::str::from_utf8(names).ok()?.split_at_checked(realm_length)?;
         let is_over = Moment::from_ms(u64::from_be_bytes(*until)) <= now;
         let user = User::new(realm, subject).ok()?;
-        (!is_over).then_some(OpenedLink { user, since_ms: u64::from_be_bytes(*since) })
+        let made = Moment::from_ms(u64::from_be_bytes(*made));
+        (!is_over).then_some(OpenedLink { user, since_ms: u64::from_be_bytes(*since), made })
     }
 
     fn key_of(&self, period: u32) -> [u8; 32] {
@@ -123,7 +135,7 @@ mod tests {
         let links = ResetLinks::new(&[1; 32]);
         let link = links.make(&anna(), at(0), at(100)).unwrap();
         let opened = links.open(&link.token, at(99)).unwrap();
-        assert_eq!((opened.user, opened.since_ms), (anna().user().unwrap(), 7));
+        assert_eq!((opened.user, opened.since_ms, opened.made), (anna().user().unwrap(), 7, at(0)));
         assert_eq!(links.open(&link.token, at(100)), None, "over");
         assert_eq!(ResetLinks::new(&[2; 32]).open(&link.token, at(99)), None, "another cluster's");
         assert_eq!(links.open(&"A".repeat(1 << 20), at(0)), None);

@@ -56,7 +56,7 @@ pub fn segment_encoded(text: &str, out: &mut String) {
     }
 }
 
-fn escape(byte: u8, out: &mut String) {
+pub(crate) fn escape(byte: u8, out: &mut String) {
     // Writing to a text does not fail.
     let _ = write!(out, "%{byte:02X}");
 }

@@ -208,3 +208,11 @@ pub fn put_message<E>(
     }
     Ok(())
 }
+
+/// The same where writing does not fail.
+pub fn put_nested(out: &mut BytesMut, field: u64, write: impl FnOnce(&mut BytesMut)) {
+    let Ok(()) = put_message::<std::convert::Infallible>(out, field, |out| {
+        write(out);
+        Ok(())
+    });
+}

@@ -3,7 +3,7 @@
 use super::Missing;
 use crate::metadata::{self, Metadata};
 use crate::process::run;
-use crate::tools::{CHROMIUM, JAVA, MAVEN, NODE, NPM, PYTHON, Tool};
+use crate::tools::{CHROMIUM, GO, JAVA, MAVEN, NODE, NPM, OPENSSL, PYTHON, Tool};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -50,13 +50,21 @@ pub(crate) fn once(
 /// # Errors
 /// There is no Python, or pip does not find a package.
 pub(crate) fn python_environment(folder: &Path, requirements: &Path) -> Result<PathBuf, Missing> {
+    python_packages(folder, requirements, &[])
+}
+
+/// The same; pip is told more.
+///
+/// # Errors
+/// As [`python_environment`].
+pub(crate) fn python_packages(folder: &Path, requirements: &Path, more: &[&str]) -> Result<PathBuf, Missing> {
     let python = tool(PYTHON)?;
     let own = folder.join("bin/python");
     once(folder, requirements, || {
         run(Command::new(python).args(["-m", "venv", "--clear"]).arg(folder))?;
         let mut pip = Command::new(&own);
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]);
-        run(pip.arg("--requirement").arg(requirements))
+        run(pip.args(more).arg("--requirement").arg(requirements))
     })?;
     Ok(own)
 }
@@ -87,17 +95,10 @@ pub(super) fn pyjwt() -> Result<Command, Missing> {
 
 /// A script with all packages, in a virtual environment.
 fn python_script(name: &str) -> Result<Command, Missing> {
-    let python = tool(PYTHON)?;
-    let (folder, scripts) = (folder("python")?, scripts("python"));
-    let own = folder.join("bin/python");
-    let requirements = scripts.join("requirements.txt");
-    once(&folder, &requirements, || {
-        run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&folder))?;
-        let mut pip = Command::new(&own);
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]);
-        // The package asks for a newer Python than it uses: all of it runs on 3.11.
-        run(pip.args(["--ignore-requires-python", "--requirement"]).arg(&requirements))
-    })?;
+    let scripts = scripts("python");
+    // The package asks for a newer Python than it uses: all of it runs on 3.11.
+    let more = ["--ignore-requires-python"];
+    let own = python_packages(&folder("python")?, &scripts.join("requirements.txt"), &more)?;
     let mut command = Command::new(own);
     command.args(["-W", "ignore"]).arg(scripts.join(name));
     Ok(command)
@@ -152,6 +153,20 @@ pub(super) fn openam_agents() -> Result<Command, Missing> {
     let folder = node_packages("openam-agents", &["agents.js"])?;
     let mut command = Command::new(tool(NODE)?);
     command.arg("--no-warnings").arg(folder.join("agents.js"));
+    Ok(command)
+}
+
+/// The authorization webhook of Kubernetes' API server, with its own reader of settings. Compiling it takes minutes, once.
+pub(super) fn kubernetes() -> Result<Command, Missing> {
+    let (go, _) = (tool(GO)?, tool(OPENSSL)?);
+    let (folder, scripts) = (folder("kubernetes-client")?, scripts("kubernetes"));
+    let program = folder.join("kubernetes");
+    fs::create_dir_all(&folder).map_err(|error| format!("no folder: {error}"))?;
+    let mut build = Command::new(go);
+    build.args(["build", "-o"]).arg(&program).arg(".").current_dir(&scripts);
+    run(build.env("CGO_ENABLED", "0").env("GOFLAGS", "-mod=readonly -buildvcs=false"))?;
+    let mut command = Command::new(program);
+    command.env("MANUAL", metadata::root().join("docs/kubernetes.md"));
     Ok(command)
 }
 

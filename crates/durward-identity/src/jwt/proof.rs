@@ -200,6 +200,11 @@ impl Proof {
         &self.id
     }
 
+    /// When it was made, by the clock of whoever made it, in seconds since 1970.
+    pub fn issued_s(&self) -> u64 {
+        self.issued_s
+    }
+
     /// What a server gave out for it.
     pub fn nonce(&self) -> Option<&str> {
         self.nonce.as_deref()

@@ -26,6 +26,10 @@ pub struct Account {
     /// before are over. 0 is not known.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub password_since_ms: u64,
+    /// When the user was given this password, in milliseconds since 1970, where that is not what `password_since_ms` says: another device or
+    /// passkey has ended sessions since. Else 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub password_given_ms: u64,
     /// Whether the user may not log in.
     #[serde(default)]
     pub disabled: bool,
@@ -47,6 +51,10 @@ pub struct Account {
     /// The accounts at other OpenID providers that log in as this user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<AccountLink>,
+    /// What a directory elsewhere calls the user's entry, for as long as there is one, where it says so: another entry that has the same name
+    /// later is another user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
 }
 
 /// An account at another OpenID provider. What its provider calls it (`sub`) names nobody else there, ever; a name or an e-mail address may
@@ -68,6 +76,7 @@ impl Account {
             subject: user.subject().to_owned(),
             password: None,
             password_since_ms: 0,
+            password_given_ms: 0,
             disabled: false,
             must_change_password: false,
             attributes: BTreeMap::new(),
@@ -75,6 +84,7 @@ impl Account {
             second_step: None,
             passkeys: Passkeys::default(),
             links: Vec::new(),
+            entry: None,
         }
     }
 
@@ -108,11 +118,37 @@ impl Account {
         device(self) == device(other) && self.passkeys.are_same(&other.passkeys)
     }
 
-    /// Gives the user a password that they chose themselves: what was to be changed is changed.
-    pub fn set_chosen_password(&mut self, password: StoredPassword, now: Moment) {
+    /// Gives the user another password. Their sessions from before are over.
+    pub fn set_password(&mut self, password: StoredPassword, now: Moment) {
         self.password = Some(password);
         self.password_since_ms = now.ms();
+        self.password_given_ms = 0;
+    }
+
+    /// Gives the user a password that they chose themselves: what was to be changed is changed.
+    pub fn set_chosen_password(&mut self, password: StoredPassword, now: Moment) {
+        self.set_password(password, now);
         self.must_change_password = false;
+    }
+
+    /// Has the user's sessions from before be over, and leaves them the password, which is as old as it was.
+    pub fn end_sessions(&mut self, now: Moment) {
+        if self.password.is_some() && self.password_given_ms == 0 && self.password_since_ms < now.ms() {
+            self.password_given_ms = self.password_since_ms;
+        }
+        self.password_since_ms = now.ms();
+    }
+
+    /// When the user was given their password. 0 is not known.
+    pub fn password_given(&self) -> Moment {
+        let given = if self.password_given_ms == 0 { self.password_since_ms } else { self.password_given_ms };
+        Moment::from_ms(given)
+    }
+
+    /// Whether what is kept here belongs to the entry that a directory elsewhere calls so. What was kept before the directory said how it calls
+    /// entries belongs to whoever has the name.
+    pub fn is_of_entry(&self, entry: Option<&str>) -> bool {
+        self.entry.as_deref().is_none_or(|own| entry == Some(own))
     }
 
     /// Whether the user's sessions end when this becomes of the account: they were disabled, removed, renamed or given another password,

@@ -218,10 +218,7 @@ impl Directory {
         password: &Password<'_>,
     ) -> Result<(), IdentityError> {
         let stored = self.hash_new(password)?;
-        let set = |account: &mut Account| {
-            account.password = Some(stored.clone());
-            account.password_since_ms = now.ms();
-        };
+        let set = |account: &mut Account| account.set_password(stored.clone(), now);
         if self.change(user, set)? { Ok(()) } else { failed(format!("there is no user {user}")) }
     }
 

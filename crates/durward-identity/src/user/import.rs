@@ -54,12 +54,11 @@ impl ImportLine {
     /// What is known of the user afterwards.
     pub(super) fn over(self, now: Moment, mut account: Account) -> Account {
         if let Some(password) = self.password.filter(|password| account.password.as_ref() != Some(password)) {
-            account.password = Some(password);
-            account.password_since_ms = now.ms();
+            account.set_password(password, now);
         }
         if let Some(step) = self.second_step.filter(|step| !is_of_same_device(step, &account)) {
             account.second_step = Some(step);
-            account.password_since_ms = now.ms();
+            account.end_sessions(now);
         }
         account.disabled = self.disabled.unwrap_or(account.disabled);
         account.must_change_password = self.must_change_password.unwrap_or(account.must_change_password);
@@ -143,6 +142,8 @@ mod tests {
         let of = |second_step| ImportLine { second_step, ..line(r#"{"realm":"/","subject":"anna"}"#) };
         assert_eq!(of(Some(unused)).over(NOW, before.clone()).second_step, Some(step.clone()));
         let other = SecondStep { totp: Totp::generate(&SystemEntropy).unwrap(), used: None, ..step };
-        assert_eq!(of(Some(other.clone())).over(NOW, before).second_step, Some(other));
+        let after = of(Some(other.clone())).over(NOW, before);
+        assert_eq!(after.second_step, Some(other));
+        assert_eq!((after.password_since_ms, after.password_given()), (9_000, Moment::from_ms(7)));
     }
 }

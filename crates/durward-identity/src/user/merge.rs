@@ -21,12 +21,15 @@ pub(super) fn merge(base: &JournalEntry, ours: &JournalEntry, theirs: &JournalEn
 
 fn merge_accounts(base: &Account, ours: &Account, theirs: &Account) -> Account {
     let kept = if is_our_password(base, ours, theirs) { ours } else { theirs };
+    // It counts second steps too, and whatever ended by it stays ended.
+    let since_ms = ours.password_since_ms.max(theirs.password_since_ms);
+    let given_ms = kept.password_given().ms();
     Account {
         realm: theirs.realm.clone(),
         subject: theirs.subject.clone(),
         password: kept.password.clone(),
-        // It counts second steps too, and whatever ended by it stays ended.
-        password_since_ms: ours.password_since_ms.max(theirs.password_since_ms),
+        password_since_ms: since_ms,
+        password_given_ms: if given_ms == since_ms { 0 } else { given_ms },
         disabled: *changed(&base.disabled, &ours.disabled, &theirs.disabled),
         must_change_password: merge_marks(base, ours, theirs),
         attributes: changed(&base.attributes, &ours.attributes, &theirs.attributes).clone(),
@@ -34,6 +37,7 @@ fn merge_accounts(base: &Account, ours: &Account, theirs: &Account) -> Account {
         second_step: merge_steps(&base.second_step, &ours.second_step, &theirs.second_step),
         passkeys: Passkeys::merged(&base.passkeys, &ours.passkeys, &theirs.passkeys),
         links: changed(&base.links, &ours.links, &theirs.links).clone(),
+        entry: changed(&base.entry, &ours.entry, &theirs.entry).clone(),
     }
 }
 
@@ -47,14 +51,14 @@ fn is_our_password(base: &Account, ours: &Account, theirs: &Account) -> bool {
     if ours.password == base.password {
         return false;
     }
-    theirs.password == base.password || ours.password_since_ms > theirs.password_since_ms
+    theirs.password == base.password || ours.password_given() > theirs.password_given()
 }
 
 /// A mark belongs to the password that is kept. One that was set meanwhile where the other password was counts as well: to choose once
 /// more harms nobody.
 fn merge_marks(base: &Account, ours: &Account, theirs: &Account) -> bool {
     let mark = |account: &Account| account.must_change_password;
-    if ours.password_since_ms == theirs.password_since_ms {
+    if ours.password_given() == theirs.password_given() {
         return *changed(&mark(base), &mark(ours), &mark(theirs));
     }
     let (kept, other) = if is_our_password(base, ours, theirs) { (ours, theirs) } else { (theirs, ours) };
@@ -140,6 +144,28 @@ mod tests {
         assert_eq!(merge_accounts(&base, &base, &ours).password, ours.password);
         let anew = Account { password: with("a", 1).password, ..base.clone() };
         assert_eq!(merge_accounts(&base, &anew, &theirs).password, theirs.password);
+    }
+
+    #[test]
+    fn a_password_is_as_old_as_it_is_whatever_became_of_the_second_step() {
+        let costs = crate::user::HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
+        let at = crate::Moment::from_ms;
+        let hash = StoredPassword::hash(&Password::new("a").unwrap(), costs, &SystemEntropy).unwrap();
+        let mut base = anna();
+        base.set_password(hash.clone(), at(1));
+        let mut stepped = base.clone();
+        stepped.end_sessions(at(5));
+        assert_eq!((stepped.password_since_ms, stepped.password_given()), (5, at(1)));
+        let merged =
+            [(&stepped, &base), (&base, &stepped)].map(|(ours, theirs)| merge_accounts(&base, ours, theirs));
+        assert_eq!(merged.map(|one| (one.password_since_ms, one.password_given_ms)), [(5, 1), (5, 1)]);
+        // Another password here, and another device there a moment later.
+        let mut given = base.clone();
+        given.set_password(hash, at(4));
+        let merged = merge_accounts(&base, &given, &stepped);
+        assert_eq!((merged.password_since_ms, merged.password_given()), (5, at(1)), "it is the same hash");
+        let again = Account { password_since_ms: 9, password_given_ms: 0, ..stepped };
+        assert_eq!(merge_accounts(&again, &again, &again).password_given_ms, 0);
     }
 
     #[test]

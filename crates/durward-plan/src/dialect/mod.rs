@@ -107,18 +107,24 @@ fn path_of(column: &crate::Column) -> String {
     column.path.join(".")
 }
 
-/// A value in JSON for libraries that bind numbers as they read them, often as doubles: whole numbers that doubles hold, and
-/// decimals that are such.
+/// From here on, doubles do not tell whole numbers apart.
+const WHOLE_END: u64 = 1 << 53;
+
+/// A value in JSON for libraries that bind numbers as they read them, often as doubles. Databases then compare as doubles: what
+/// a column holds is rounded as well, so it is not enough that the value is one.
 fn plain(value: &Scalar) -> Result<serde_json::Value, DialectError> {
-    let whole = match value {
-        Scalar::Integer(integer) => Some(*integer),
-        Scalar::Decimal(decimal) => decimal.to_i64(),
-        Scalar::Text(_) | Scalar::Boolean(_) | Scalar::Double(_) => return Ok(value.to_json()),
+    let is_told_apart = match value {
+        Scalar::Text(_) | Scalar::Boolean(_) | Scalar::Double(_) => true,
+        Scalar::Integer(integer) => integer.unsigned_abs() < WHOLE_END,
+        Scalar::Decimal(_) => false,
     };
-    let is_exact = |whole: &i64| whole.unsigned_abs() <= 1 << 53;
-    whole.filter(is_exact).map(Into::into).ok_or_else(|| {
-        DialectError::new(format!("the number `{}` may be rounded on its way", value.value().lexical()))
-    })
+    if is_told_apart {
+        return Ok(value.to_json());
+    }
+    Err(DialectError::new(format!(
+        "the number `{}` and those of its column may be rounded on their way",
+        value.value().lexical()
+    )))
 }
 
 fn plain_all(values: &[Scalar]) -> Result<Vec<serde_json::Value>, DialectError> {

@@ -51,11 +51,11 @@ impl Filter {
                 }
             }
             Filter::Columns { first, order, second } => {
-                let (first, second) = (format!("${}", field(first)?), format!("${}", field(second)?));
-                // What is not there is less than null.
-                json!({"$expr": {"$and": [
-                    {"$gt": [&first, null]}, {"$gt": [&second, null]}, {word(*order): [&first, &second]}
-                ]}})
+                json!({"$and": [
+                    {field(first)?: {"$ne": null}},
+                    {field(second)?: {"$ne": null}},
+                    {"$expr": {word(*order): [format!("${}", field(first)?), format!("${}", field(second)?)]}}
+                ]})
             }
             Filter::Holds { column, value, is_held: true } => {
                 json!({field(column)?: {"$elemMatch": {"$eq": extended(value)}}})

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use durward_files::is_weak_key;
 use durward_session::identity::session::User;
-use durward_session::identity::user::{Account, Directory, PasswordRules};
+use durward_session::identity::user::{Account, Directory, PasswordRules, UserWrites};
 use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy, hex};
 use durward_session::ldap::LdapDirectory;
 use durward_session::nats::{Nats, NatsUsers, Retention};
@@ -41,7 +41,7 @@ pub fn start_sessions(
     let service = settings.service();
     let retention = Retention::of(&service.node, &service.session);
     let (mut builder, directory) =
-        with_users(Builder::new(service.clone(), moments(clock)), settings, &service)?;
+        with_users(Builder::new(service.clone(), moments(clock)), settings, &service, clock)?;
     let secret = cluster_secret(settings)?;
     if let Some(secret) = secret {
         builder = builder.cluster_secret(secret);
@@ -73,6 +73,7 @@ fn with_users(
     mut builder: Builder,
     settings: &IdentitySettings,
     service: &ServiceSettings,
+    clock: &Clock,
 ) -> Result<(Builder, Option<Arc<Directory>>), IdentityError> {
     let mut shared = None;
     if let Some(users) = &settings.users {
@@ -87,6 +88,9 @@ fn with_users(
             );
         }
         let directory = Arc::new(directory);
+        if !settings.passkeys.is_on() {
+            warn_of_passkeys(&directory);
+        }
         shared = Some(Arc::clone(&directory));
         let embedded = Arc::new(Embedded::new(directory, service.pool)?);
         for realm in &settings.realms {
@@ -97,8 +101,10 @@ fn with_users(
         let directory = ldap.directory()?;
         let rules =
             if directory.change_passwords { settings.password_rules()? } else { PasswordRules::default() };
-        let users: Arc<dyn UserDirectory> = Arc::new(LdapDirectory::with_password_rules(directory, rules)?);
-        // By realm: of a directory with several, the password alone would be enough in the next one.
+        let users: Arc<dyn UserDirectory> =
+            Arc::new(LdapDirectory::with_password_rules(directory, rules, moments(clock))?);
+        // Also without passkeys: a second step that cannot be taken any more is no reason to let somebody in without one. By realm: of a
+        // directory with several, the password alone would be enough in the next one.
         let kept = shared.as_ref().filter(|_| ldap.realms.len() == 1);
         let directory: Arc<dyn UserDirectory> = match kept {
             Some(kept) => Arc::new(Beside::new(users, Arc::clone(kept))),
@@ -111,17 +117,39 @@ fn with_users(
     Ok((builder, shared))
 }
 
-/// What an LDAP directory knows of a user, for commands that keep something beside it: under the name that the directory writes. Needs a
-/// tokio runtime.
+/// Users who have a passkey are asked for it also where there are none any more, and cannot log in.
+fn warn_of_passkeys(directory: &Directory) {
+    let mut count = 0;
+    UserWrites::visit(directory, &mut |account| count += usize::from(!account.passkeys.is_empty()));
+    if count > 0 {
+        tracing::error!(
+            users = count,
+            "users have passkeys, and there is no `[identity.passkeys]` any more: those who have no device for codes cannot log in until \
+             it is back, or an administrator has removed their passkeys (`durward users passkeys`)"
+        );
+    }
+}
+
+/// What an LDAP directory knows of a user, for commands that keep something beside it: under the name under which that is kept.
+/// Needs a tokio runtime.
 ///
 /// # Errors
 /// The settings cannot be used, or the directory cannot be asked.
-pub async fn account_in(ldap: &LdapUserSettings, user: &User) -> Result<Option<Account>, IdentityError> {
-    let directory = LdapDirectory::with_password_rules(ldap.directory()?, PasswordRules::default())?;
-    directory.account(user).await.map_err(|fault| match fault {
+pub async fn account_in(
+    ldap: &LdapUserSettings,
+    user: &User,
+    clock: &Clock,
+) -> Result<Option<Account>, IdentityError> {
+    let directory =
+        LdapDirectory::with_password_rules(ldap.directory()?, PasswordRules::default(), moments(clock))?;
+    let found = directory.account(user).await.map_err(|fault| match fault {
         DirectoryFault::Busy { .. } => IdentityError::new("too many ask the directory; try again later"),
         DirectoryFault::Failed(error) => error,
-    })
+    })?;
+    Ok(found.map(|account| {
+        let subject = directory.folded(&account.subject).unwrap_or_else(|| account.subject.clone());
+        Account { subject, ..account }
+    }))
 }
 
 /// The server's clock, as sessions count.

@@ -116,6 +116,11 @@ impl Parameters {
         self.0.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
+    /// All of them, with their names.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// The first parameter that is not among these.
     pub(crate) fn unknown(&self, known: &[&str]) -> Option<&str> {
         self.0.iter().map(|(name, _)| name.as_str()).find(|name| !known.contains(name))

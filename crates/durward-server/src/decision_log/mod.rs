@@ -50,6 +50,29 @@ pub(crate) enum Surface {
     Openam,
     /// `/access/v1`.
     Authzen,
+    /// `/doors/kubernetes`.
+    Kubernetes,
+    /// `/doors/rabbitmq`.
+    Rabbitmq,
+    /// `/doors/emqx`.
+    Emqx,
+    /// OPA's data API.
+    Opa,
+    /// The auth callout of NATS.
+    #[cfg(feature = "nats")]
+    Nats,
+    /// `/doors/nginx`.
+    Nginx,
+    /// `/doors/caddy`.
+    Caddy,
+    /// `/doors/traefik`.
+    Traefik,
+    /// `/doors/haproxy`.
+    Haproxy,
+    /// `envoy.service.auth.v3.Authorization/Check`.
+    Envoy,
+    /// `/doors/envoy`.
+    EnvoyHttp,
 }
 
 impl Surface {
@@ -61,6 +84,18 @@ impl Surface {
             Surface::Rsocket => "rsocket",
             Surface::Openam => "openam",
             Surface::Authzen => "authzen",
+            Surface::Kubernetes => "kubernetes",
+            Surface::Rabbitmq => "rabbitmq",
+            Surface::Emqx => "emqx",
+            Surface::Opa => "opa",
+            #[cfg(feature = "nats")]
+            Surface::Nats => "nats",
+            Surface::Nginx => "nginx",
+            Surface::Caddy => "caddy",
+            Surface::Traefik => "traefik",
+            Surface::Haproxy => "haproxy",
+            Surface::Envoy => "envoy",
+            Surface::EnvoyHttp => "envoy-http",
         }
     }
 }

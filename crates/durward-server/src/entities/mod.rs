@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use durward_entities::{Entities, EntitiesBuilder, Limits};
+use durward_pdp::plan::ObjectShape;
 use smol_str::SmolStr;
 
 use crate::base::settings::{AuthzenEntitySettings, ConfigError, Settings};
@@ -23,7 +24,31 @@ const LOOK_PAUSE: Duration = Duration::from_secs(1);
 const SETTLE_TIME: Duration = Duration::from_millis(50);
 
 /// The entities of each tenant.
-type Tables = HashMap<SmolStr, Arc<Entities>>;
+type Tables = HashMap<SmolStr, Arc<EntityTable>>;
+
+/// Entities, and what those of a type have in common.
+#[derive(Default)]
+pub(crate) struct EntityTable {
+    pub(crate) entities: Arc<Entities>,
+    shapes: HashMap<SmolStr, ObjectShape>,
+}
+
+impl EntityTable {
+    fn new(entities: Entities) -> EntityTable {
+        let shape = |kind: &SmolStr| {
+            let mut shape = ObjectShape::default();
+            entities.after(kind, None).for_each(|(_, properties)| shape.add(properties));
+            (kind.clone(), shape)
+        };
+        let shapes = entities.types().map(shape).collect();
+        EntityTable { entities: Arc::new(entities), shapes }
+    }
+
+    /// What the properties of the entities of a type hold, if there is any.
+    pub(crate) fn shape(&self, kind: &str) -> Option<&ObjectShape> {
+        self.shapes.get(kind)
+    }
+}
 
 /// What is known of entities.
 pub(crate) struct EntityStore {
@@ -31,7 +56,7 @@ pub(crate) struct EntityStore {
     files: Vec<(SmolStr, AuthzenEntitySettings)>,
     limits: Limits,
     tables: ArcSwap<Tables>,
-    nothing: Arc<Entities>,
+    nothing: Arc<EntityTable>,
 }
 
 impl EntityStore {
@@ -64,6 +89,11 @@ impl EntityStore {
 
     /// The entities of a tenant, as they are now.
     pub(crate) fn of(&self, tenant: &str) -> Arc<Entities> {
+        self.tables.load().get(tenant).unwrap_or(&self.nothing).entities.clone()
+    }
+
+    /// The same, with what those of a type have in common.
+    pub(crate) fn table(&self, tenant: &str) -> Arc<EntityTable> {
         self.tables.load().get(tenant).unwrap_or(&self.nothing).clone()
     }
 
@@ -98,10 +128,12 @@ impl EntityStore {
             };
             added.map_err(|error| error.to_string())?;
         }
-        let table = |(tenant, builder): (SmolStr, EntitiesBuilder)| (tenant, Arc::new(builder.finish()));
+        let table = |(tenant, builder): (SmolStr, EntitiesBuilder)| {
+            (tenant, Arc::new(EntityTable::new(builder.finish())))
+        };
         let tables: Tables = builders.into_iter().map(table).collect();
-        for (tenant, entities) in &tables {
-            tracing::info!(?tenant, entities = entities.len(), "entities are in place");
+        for (tenant, table) in &tables {
+            tracing::info!(?tenant, entities = table.entities.len(), "entities are in place");
         }
         self.tables.store(Arc::new(tables));
         Ok(())

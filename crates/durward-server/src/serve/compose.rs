@@ -25,9 +25,13 @@ use crate::decider::DeciderSlot;
 use crate::decision_log::{DecisionLog, Recorder};
 use crate::entities::EntityStore;
 use crate::policies::InForce;
+use crate::question::{self, Asker};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::login_page::LoginPages;
-use crate::surfaces::{authzen, health, oauth, oidc, openam, rsocket, sapl, scim, v1, xacml};
+use crate::surfaces::{
+    authzen, brokers, callers, doors, health, kubernetes, oauth, oidc, opa, openam, rsocket, sapl, scim, v1,
+    xacml,
+};
 use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
 
 /// A server's parts. Only what starts and ends a server holds them all.
@@ -85,21 +89,44 @@ impl Parts {
         let pages = login_pages(&settings)?;
         let oidc = oidc::Surface::new(&settings, issued.as_ref(), &bodies, pages.clone(), &metrics, &clock)?;
         let entities = Arc::new(EntityStore::open(&settings)?);
+        let asker = Arc::new(Asker::new(
+            &settings.authzen,
+            &question::Parts {
+                decider: &decider,
+                policies: &policies,
+                sources: sources.as_ref(),
+                subjects: subjects.as_ref(),
+                fence: &fence,
+                recorder: &recorder,
+                metrics: &metrics,
+            },
+        ));
         let authzen = authzen::Surface::new(
             &settings,
             &authzen::Parts {
                 authenticator: &authenticator,
-                fence: &fence,
-                subjects: subjects.as_ref(),
-                decider: &decider,
-                policies: &policies,
-                sources: sources.as_ref(),
+                asker: &asker,
                 entities: &entities,
                 service: service.as_ref(),
                 issued: issued.as_ref(),
-                recorder: &recorder,
                 bodies: &bodies,
                 metrics: &metrics,
+                clock: &clock,
+            },
+        );
+        let callers = callers::Parts {
+            authenticator: &authenticator,
+            default_tenant: &settings.auth.default_tenant,
+            bodies: &bodies,
+            metrics: &metrics,
+        };
+        let brokers = brokers::Surface::new(
+            &settings,
+            &brokers::Parts {
+                callers: &callers,
+                asker: &asker,
+                service: service.as_ref(),
+                subjects: subjects.as_ref(),
                 clock: &clock,
             },
         );
@@ -147,6 +174,19 @@ impl Parts {
                 },
             ),
             authzen,
+            brokers,
+            opa: opa::Surface::new(&settings, &asker, &callers),
+            kubernetes: kubernetes::Surface::new(&settings, &asker, &callers),
+            doors: doors::Surface::new(
+                &settings,
+                &doors::Parts {
+                    asker: &asker,
+                    authenticator: &authenticator,
+                    subjects: subjects.as_ref(),
+                    bodies: &bodies,
+                    metrics: &metrics,
+                },
+            ),
             v1: v1::Surface::new(&settings.identity, service.as_ref(), &bodies),
             openam: openam::Surface::new(
                 &settings,
@@ -165,7 +205,14 @@ impl Parts {
             oauth,
             oidc,
             scim: scim::Surface::new(&settings.identity.scim, service.as_ref(), &authenticator, &bodies),
-            health: health::Surface::new(&settings, &policies, service.as_ref(), &metrics, stop.subscribe()),
+            health: health::Surface::new(
+                &settings,
+                &policies,
+                service.as_ref(),
+                &bodies,
+                &metrics,
+                stop.subscribe(),
+            ),
             metrics_guard: settings.auth.guards(Guarded::Metrics).then(|| Arc::clone(&authenticator)),
             settings: Arc::clone(&settings),
             request_ids,

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::io::Write;
 use std::time::{Duration, Instant, SystemTime};
 
+use durward_wire::grpc::Code;
 use durward_wire::http1::DirectRequest;
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -19,10 +20,11 @@ use crate::access::auth::{Denied, Presented};
 use crate::base::Clock;
 use crate::base::request_ids::RequestIds;
 use crate::base::settings::{ListenSurface, SurfaceSet};
+use crate::surfaces::doors::Door;
 use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::events::Body;
 use crate::surfaces::http::problem::{Problem, form_of_problems};
-use crate::surfaces::http::{Answer, Call, Form, NOT_HERE, allow, text_of};
+use crate::surfaces::http::{Answer, Call, Form, NOT_HERE, allow, grpc, text_of};
 use crate::surfaces::xacml::dialect;
 use crate::surfaces::{authzen, health, oauth, oidc, sapl, scim};
 
@@ -41,7 +43,13 @@ pub(super) async fn answer(
     // Until it is answered, also if its connection breaks.
     let _in_flight = http.metrics.request();
     let client = forwarded::client(&http.settings.server, peer.address, request.headers());
-    let call = Call { client, id: request_id(http, request.headers()), surfaces: peer.surfaces };
+    let call = Call {
+        client,
+        peer: peer.address,
+        has_certificate: peer.has_certificate,
+        id: request_id(http, request.headers()),
+        surfaces: peer.surfaces,
+    };
     let (name, mut answer) = match routes::find(request.uri().path(), &http.settings) {
         _ if !names_one_host(&request) => {
             let detail = "a request needs one `Host`, and no more";
@@ -59,6 +67,15 @@ pub(super) async fn answer(
         }
         None if http.openam.is_at(request.uri().path()) => {
             (RouteName::OPENAM, whole(http.openam.answer(&call, request).await))
+        }
+        None if http.opa.is_at(request.uri().path()) && !peer.surfaces.has(ListenSurface::Decisions) => {
+            (RouteName::OPA, elsewhere(http, &request))
+        }
+        None if http.opa.is_at(request.uri().path()) => {
+            (RouteName::OPA, whole(http.opa.answer(&call, request).await))
+        }
+        None if http.settings.doors.on && grpc::is_call(&request) => {
+            (RouteName::OTHER, grpc::failure(Code::Unimplemented, "there is no such method"))
         }
         None => (RouteName::OTHER, absent(http, &request)),
     };
@@ -155,7 +172,7 @@ async fn dispatch(
     route: &'static routes::Route,
     request: hyper::Request<Incoming>,
 ) -> Response<Body> {
-    if request.method() == hyper::Method::OPTIONS {
+    if request.method() == hyper::Method::OPTIONS && route.endpoint != Endpoint::Door(Door::EnvoyHttp) {
         let mut answer = options(route.methods);
         if route.endpoint == Endpoint::Oidc(oidc::Ask::UserInfo) {
             oidc::allow_pages(answer.headers_mut());
@@ -166,8 +183,13 @@ async fn dispatch(
     }
     whole(match route.endpoint {
         Endpoint::Sapl(ask) => return http.sapl.answer(call, ask, request).await,
+        Endpoint::EnvoyCheck => return http.doors.check(call, request).await,
+        Endpoint::GrpcHealth(ask) => return http.health.grpc(ask, request).await,
         Endpoint::Pdp(dialect) => http.xacml.answer(call, dialect, request).await,
         Endpoint::Authzen(ask) => http.authzen.answer(call, ask, request).await,
+        Endpoint::Brokers(ask) => http.brokers.answer(call, ask, request).await,
+        Endpoint::Kubernetes => http.kubernetes.answer(call, request).await,
+        Endpoint::Door(door) => http.doors.answer(call, door, request).await,
         Endpoint::Wso2Home => dialect::wso2_home(request.headers()),
         Endpoint::Home => http.health.home(request.headers()),
         Endpoint::Identity(act) => http.v1.answer(call, act, request).await,
@@ -251,6 +273,11 @@ fn refuse_method(http: &Http, route: &routes::Route, request: &hyper::Request<In
         Endpoint::Home
         | Endpoint::Pdp(_)
         | Endpoint::Authzen(_)
+        | Endpoint::Brokers(_)
+        | Endpoint::Kubernetes
+        | Endpoint::Door(_)
+        | Endpoint::EnvoyCheck
+        | Endpoint::GrpcHealth(_)
         | Endpoint::Wso2Home
         | Endpoint::Live
         | Endpoint::Ready

@@ -162,7 +162,7 @@ async fn serve(
     place: &ConnectionPlace,
 ) {
     let (own, activity) = (Arc::clone(http), Arc::clone(&place.activity));
-    let peer = Peer { address: client, surfaces: door.surfaces };
+    let peer = Peer { address: client, has_certificate: door.is_authenticated, surfaces: door.surfaces };
     let Some(tls) = door.tls else {
         return connection::serve_as(stream, peer, own, stopping, activity).await;
     };
@@ -185,7 +185,7 @@ async fn without_place(
     http: Arc<Http>,
     mut reserved: ReservedPlace,
 ) {
-    let peer = Peer { address: client, surfaces: door.surfaces };
+    let peer = Peer { address: client, has_certificate: door.is_authenticated, surfaces: door.surfaces };
     // Whether the client hears it does not matter any more.
     let _ = match door.tls {
         None => on_reserve(stream, peer, &http, &mut reserved).await,

@@ -1,6 +1,8 @@
 //! Every route there is: the list the router walks, and the one `docs/routes.md` is compared with.
 
+mod callers;
 mod decisions;
+mod doors;
 mod identity;
 mod provisioning;
 mod tokens;
@@ -8,6 +10,9 @@ mod who;
 
 use crate::base::settings::{ListenSurface, Settings};
 use crate::surfaces::authzen;
+use crate::surfaces::brokers;
+use crate::surfaces::doors::{Door, ENVOY_HTTP};
+use crate::surfaces::health::grpc::GrpcAsk;
 use crate::surfaces::oauth;
 use crate::surfaces::oidc;
 use crate::surfaces::sapl::Ask;
@@ -40,6 +45,12 @@ pub(crate) enum Endpoint {
     Metrics,
     Sapl(Ask),
     Authzen(authzen::Ask),
+    Brokers(brokers::Ask),
+    Kubernetes,
+    Door(Door),
+    /// Envoy's check over gRPC.
+    EnvoyCheck,
+    GrpcHealth(GrpcAsk),
     Identity(Act),
     Oauth(oauth::Ask),
     Oidc(oidc::Ask),
@@ -54,7 +65,12 @@ impl Endpoint {
             | Endpoint::Pdp(_)
             | Endpoint::Wso2Home
             | Endpoint::Sapl(_)
-            | Endpoint::Authzen(_) => ListenSurface::Decisions,
+            | Endpoint::Authzen(_)
+            | Endpoint::Door(_)
+            | Endpoint::Brokers(_)
+            | Endpoint::Kubernetes
+            | Endpoint::EnvoyCheck
+            | Endpoint::GrpcHealth(_) => ListenSurface::Decisions,
             Endpoint::Live | Endpoint::Ready => ListenSurface::Health,
             Endpoint::Metrics => ListenSurface::Metrics,
             Endpoint::Identity(
@@ -84,9 +100,12 @@ const KINDS: &[&[Route]] = &[
     decisions::FIRST,
     decisions::SAPL,
     decisions::AUTHZEN,
+    doors::DOORS,
     identity::IDENTITY,
     tokens::OAUTH,
     decisions::XACML,
+    callers::KUBERNETES,
+    callers::BROKERS,
     provisioning::SCIM,
     decisions::AUTHZEN_TENANTS,
 ];
@@ -134,13 +153,16 @@ pub(crate) struct RouteName(usize);
 
 impl RouteName {
     /// Names beside those of routes.
-    const MORE: [&str; 2] = ["openam", "other"];
+    const MORE: [&str; 3] = ["openam", "opa", "other"];
 
     /// One of the paths of OpenAM.
     pub(crate) const OPENAM: RouteName = RouteName(ROUTES.len());
 
+    /// One of the paths of OPA.
+    pub(crate) const OPA: RouteName = RouteName(ROUTES.len() + 1);
+
     /// Nothing that has a name.
-    pub(crate) const OTHER: RouteName = RouteName(ROUTES.len() + 1);
+    pub(crate) const OTHER: RouteName = RouteName(ROUTES.len() + 2);
 
     /// All names, each in the place of its number.
     pub(crate) fn all() -> Vec<&'static str> {
@@ -169,11 +191,19 @@ pub(crate) fn opened_by(path: &str, settings: &Settings) -> Option<&'static str>
     if !settings.openam.on && is_openam(path) {
         return Some("`openam.on`");
     }
+    if !settings.opa.on && ["/v1/data/", "/v0/data/"].iter().any(|data| path.contains(data)) {
+        return Some("`opa.on`");
+    }
     let route = ROUTES.iter().find(|route| route.has_form_of(path))?;
     match route.endpoint {
         Endpoint::Sapl(Ask::Plan) => Some("`plan.columns`, together with `sapl.http` and `[auth]`,"),
         Endpoint::Sapl(_) => Some("`sapl.http`, together with `[auth]`,"),
         Endpoint::Authzen(_) => Some("`authzen.on`, together with `[auth]`,"),
+        Endpoint::Brokers(ask) => {
+            Some(if ask.is_of_emqx() { "`brokers.emqx`" } else { "`brokers.rabbitmq`" })
+        }
+        Endpoint::Kubernetes => Some("`kubernetes.on`"),
+        Endpoint::Door(_) | Endpoint::EnvoyCheck | Endpoint::GrpcHealth(_) => Some("`doors.on`"),
         Endpoint::Identity(_) => Some("`identity.users` or `[[identity.ldap]]`"),
         Endpoint::Oauth(_) => Some("`oauth.issuer`"),
         Endpoint::Oidc(oidc::Ask::UpstreamCallback | oidc::Ask::UpstreamLogout) => {
@@ -206,6 +236,10 @@ impl Route {
 
     /// Whether this is its path.
     fn is_at(&self, path: &str, settings: &Settings) -> bool {
+        // Behind this one is any path.
+        if self.endpoint == Endpoint::Door(Door::EnvoyHttp) {
+            return path.strip_prefix(ENVOY_HTTP).is_some_and(|rest| rest.starts_with('/'));
+        }
         // Most paths are compared as they are, on the way to every answer.
         if self.path.ends_with('}')
             || self.path.starts_with("/{")
@@ -226,6 +260,10 @@ impl Route {
             Endpoint::Sapl(Ask::Plan) => settings.answers_sapl() && !settings.plan.columns.is_empty(),
             Endpoint::Sapl(_) => settings.answers_sapl(),
             Endpoint::Authzen(_) => settings.answers_authzen(),
+            Endpoint::Brokers(ask) if ask.is_of_emqx() => settings.brokers.emqx,
+            Endpoint::Brokers(_) => settings.brokers.rabbitmq,
+            Endpoint::Kubernetes => settings.kubernetes.on,
+            Endpoint::Door(_) | Endpoint::EnvoyCheck | Endpoint::GrpcHealth(_) => settings.doors.on,
             Endpoint::Identity(_) => settings.identity.is_on(),
             Endpoint::Oauth(_) => settings.oauth.is_on(),
             Endpoint::Oidc(oidc::Ask::UpstreamCallback | oidc::Ask::UpstreamLogout) => {

@@ -29,6 +29,8 @@ use crate::base::settings::{ConfigError, ListenSurface, RsocketSettings, Setting
 use crate::decider::{Decider, OfSessions, Tenants};
 use crate::decision_log::DecisionLog;
 use crate::policies::{Loaded, PolicyLoadError};
+#[cfg(feature = "nats")]
+use crate::surfaces::brokers;
 use durward_net::tls::{Acceptor, Certificates, TlsError};
 use durward_sources::Sources;
 
@@ -300,6 +302,9 @@ impl Server {
             );
         }
         let _sources = decide_by_policies(&parts)?;
+        #[cfg(feature = "nats")]
+        let _logins =
+            brokers::nats::start(&parts.settings, &parts.http.brokers).map_err(StartError::Identity)?;
         let _entities = parts.entities.watch().map_err(StartError::Thread)?;
         let _watch = policies.map(|policies| policies.watch(&parts.policies)).transpose()?;
         let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -377,6 +382,7 @@ fn decide_by_policies(parts: &Parts) -> Result<Option<Sources>, StartError> {
     let settings = &parts.settings;
     let is_asked = settings.answers_sapl()
         || settings.answers_authzen()
+        || settings.doors.on
         || settings.rsocket.is_on()
         || settings.openam.asks_sapl();
     if !is_asked || parts.decider.get().is_some() {

@@ -11,7 +11,9 @@ use crate::base::limits::Places;
 use crate::base::metrics::Metrics;
 use crate::base::request_ids::RequestIds;
 use crate::base::settings::{ServerSettings, Settings, SurfaceSet};
-use crate::surfaces::{authzen, health, oauth, oidc, openam, sapl, scim, v1, xacml};
+use crate::surfaces::{
+    authzen, brokers, doors, health, kubernetes, oauth, oidc, opa, openam, sapl, scim, v1, xacml,
+};
 use durward_net::tls::NotAccepted;
 
 /// How many requests over HTTP/2 may be under way, for each connection that there may be: one connection may have 128, all together not so
@@ -22,6 +24,8 @@ pub(super) const HTTP2_REQUESTS_PER_CONNECTION: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer {
     pub(super) address: SocketAddr,
+    /// Whether callers show certificates where they did.
+    pub(super) has_certificate: bool,
     pub(super) surfaces: SurfaceSet,
 }
 
@@ -37,6 +41,10 @@ pub(crate) struct Http {
     pub(super) xacml: xacml::Surface,
     pub(super) sapl: sapl::Surface,
     pub(super) authzen: authzen::Surface,
+    pub(super) brokers: brokers::Surface,
+    pub(super) opa: opa::Surface,
+    pub(super) kubernetes: kubernetes::Surface,
+    pub(super) doors: doors::Surface,
     pub(super) v1: v1::Surface,
     pub(super) openam: openam::Surface,
     /// Tokens for other services, where they are given.

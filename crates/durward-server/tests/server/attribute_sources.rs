@@ -475,6 +475,10 @@ fn a_claim_of_a_token_is_believed_if_the_token_is() {
     for bad in [
         token.of(&serde_json::json!({"realm": {"roles": "doctor"}, "exp": 1})),
         token.of(&serde_json::json!({"realm": {"roles": "doctor"}, "aud": "other"})),
+        // Whoever has found a token that is bound to a key, or to a certificate, has half of it.
+        token.of(&serde_json::json!({"realm": {"roles": "doctor"}, "cnf": {"jkt": "abc"}})),
+        token.of(&serde_json::json!({"realm": {"roles": "doctor"}, "cnf": {"x5t#S256": "abc"}})),
+        token.of(&serde_json::json!({"realm": {"roles": "doctor"}, "cnf": null})),
         good(serde_json::json!("doctor")) + "x",
         "none".to_owned(),
     ] {

@@ -14,6 +14,7 @@ mod auth;
 #[path = "../../../durward-session/tests/support/authenticator.rs"]
 mod authenticator;
 mod authzen;
+mod brokers;
 mod bundle_server;
 #[path = "../../../durward-session/tests/support/certificates.rs"]
 mod certificates;
@@ -24,6 +25,7 @@ mod devices;
 mod dialects;
 #[cfg(feature = "ldap")]
 mod directory_steps;
+mod doors;
 mod dpop;
 mod fence;
 mod guards;
@@ -34,6 +36,7 @@ mod identity;
 mod identity_alone;
 #[cfg(feature = "tls")]
 mod jwt;
+mod kubernetes;
 mod large_directories;
 mod limits;
 mod listeners;
@@ -41,10 +44,16 @@ mod login_page;
 mod logs;
 mod logs_surfaces;
 mod metrics;
+#[cfg(feature = "nats")]
+#[path = "../../../durward-session/tests/support/nats_servers.rs"]
+#[allow(dead_code, reason = "other tests use other parts of it")]
+mod nats_servers;
 mod oauth;
 mod oidc;
+mod opa;
 mod openam;
 mod operations;
+mod outside_steps;
 mod packaging;
 mod passkeys;
 mod pipelined;

@@ -33,6 +33,11 @@ const WITHOUT_DEFAULT: &[&str] = &[
     "authzen.xacml.names",
     "authzen.xacml.types",
     "authzen.users_type",
+    "kubernetes.callers.tenant",
+    "brokers.callers.tenant",
+    "opa.callers.tenant",
+    "opa.documents",
+    "doors.login",
     "identity.users",
     "identity.data",
     "identity.cluster_key_path",
@@ -131,7 +136,13 @@ fn the_manual_lists_every_setting_with_its_default() {
 
 #[test]
 fn the_examples_of_the_manual_are_read() {
-    for page in ["docs/configuration.md", "docs/xacml.md", "docs/authzen.md"] {
+    for page in [
+        "docs/configuration.md",
+        "docs/xacml.md",
+        "docs/authzen.md",
+        "docs/kubernetes.md",
+        "docs/opa-clients.md",
+    ] {
         let docs = fs::read_to_string(workspace(page)).unwrap();
         let examples = docs.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
         let mut count = 0;

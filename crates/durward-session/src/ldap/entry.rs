@@ -4,11 +4,18 @@ use std::collections::BTreeMap;
 
 use durward_identity::session::User;
 use durward_identity::user::Account;
-use durward_identity::{IdentityError, Moment};
+use durward_identity::{IdentityError, Moment, hex};
 use ldap3::{SearchEntry, ldap_escape};
 
 use super::settings::{LdapMembership, LdapSettings};
+use super::standing::{self, Standing};
 use super::{dn, policy};
+
+/// What directories call an entry for as long as it is there, whatever its name becomes: RFC 4530, Active Directory, 389 Directory Server.
+const LASTING: [&str; 3] = ["entryUUID", "objectGUID", "nsUniqueId"];
+
+/// The longest of these that is taken, in bytes: a UUID has 36.
+const LASTING_BYTES_MAX: usize = 128;
 
 /// What an entry of a user must hold, and what else is wanted of it.
 pub(super) struct EntryRequirements<'s> {
@@ -26,6 +33,26 @@ pub(super) fn filter_of_name(filter: &str, attributes: &[String], name: &str) ->
 pub(super) fn values(entry: &SearchEntry, attribute: &str) -> Vec<String> {
     let all = entry.attrs.iter().filter(|(name, _)| name.eq_ignore_ascii_case(attribute));
     all.flat_map(|(_, values)| values.iter().cloned()).collect()
+}
+
+/// The one value of an attribute, whether it is text or not.
+pub(super) fn bytes<'e>(entry: &'e SearchEntry, attribute: &str) -> Option<&'e [u8]> {
+    let texts = entry.attrs.iter().filter(|(name, _)| name.eq_ignore_ascii_case(attribute));
+    let others = entry.bin_attrs.iter().filter(|(name, _)| name.eq_ignore_ascii_case(attribute));
+    let texts = texts.flat_map(|(_, values)| values.iter().map(String::as_bytes));
+    let mut found = texts.chain(others.flat_map(|(_, values)| values.iter().map(Vec::as_slice)));
+    let first = found.next()?;
+    found.next().is_none().then_some(first)
+}
+
+/// What the directory calls the entry for good, where it says so.
+pub(super) fn lasting_name(entry: &SearchEntry) -> Option<String> {
+    LASTING.iter().find_map(|attribute| {
+        let value = bytes(entry, attribute).filter(|value| (1..=LASTING_BYTES_MAX).contains(&value.len()))?;
+        let is_text = *attribute != "objectGUID" && value.iter().all(u8::is_ascii_graphic);
+        let text = String::from_utf8(value.to_ascii_lowercase()).ok().filter(|_| is_text);
+        Some(format!("{attribute}:{}", text.unwrap_or_else(|| hex(value))))
+    })
 }
 
 /// Whether an entry has a name in one of these attributes.
@@ -61,6 +88,7 @@ impl<'s> EntryRequirements<'s> {
         let all = login_attributes.iter().chain([name_attribute]).chain(attributes).chain(of_groups);
         let mut all: Vec<String> = all.cloned().collect();
         all.extend([policy::CHANGED, policy::LAST_SET].map(str::to_owned));
+        all.extend(LASTING.into_iter().chain(standing::attributes()).map(str::to_owned));
         all.sort();
         all.dedup();
         all
@@ -70,7 +98,12 @@ impl<'s> EntryRequirements<'s> {
     ///
     /// # Errors
     /// It has not one name.
-    pub(super) fn account(&self, user: &User, entry: &SearchEntry) -> Result<Account, IdentityError> {
+    pub(super) fn account(
+        &self,
+        user: &User,
+        entry: &SearchEntry,
+        now: Moment,
+    ) -> Result<Account, IdentityError> {
         let LdapSettings { name_attribute, attributes, .. } = self.settings;
         let names = values(entry, name_attribute);
         let [name] = names.as_slice() else {
@@ -82,6 +115,8 @@ impl<'s> EntryRequirements<'s> {
         };
         let mut account = Account::new(&User::new(user.realm(), name)?);
         account.password_since_ms = password_since(entry).map_or(0, Moment::ms);
+        account.entry = lasting_name(entry);
+        account.disabled = Standing::of(entry, now) != Standing::Active;
         let known: BTreeMap<String, Vec<String>> =
             attributes.iter().map(|name| (name.clone(), values(entry, name))).collect();
         account.attributes = known.into_iter().filter(|(_, values)| !values.is_empty()).collect();
@@ -139,7 +174,7 @@ mod tests {
         );
         assert!(!has_name(&entry, &settings.login_attributes, "eva"));
         let typed = User::new("/", "anna@EXAMPLE.org").unwrap();
-        let account = wanted.account(&typed, &entry).unwrap();
+        let account = wanted.account(&typed, &entry, Moment::default()).unwrap();
         assert_eq!((account.realm.as_str(), account.subject.as_str()), ("/", "anna"));
         assert_eq!(account.attributes.keys().collect::<Vec<_>>(), ["mail"]);
     }
@@ -157,11 +192,30 @@ mod tests {
     }
 
     #[test]
+    fn what_an_entry_is_called_for_good_is_read_as_text_or_as_bytes() {
+        let named = |attributes: &[(&str, &[&str])]| lasting_name(&entry(attributes));
+        let uuid = "entryUUID:597ae2f6-16a6-1027-98f4-d28b5365dc14";
+        assert_eq!(named(&[("entryuuid", &["597AE2F6-16a6-1027-98f4-d28b5365dc14"])]).as_deref(), Some(uuid));
+        assert_eq!(named(&[("nsUniqueId", &["a-b"])]).as_deref(), Some("nsUniqueId:a-b"));
+        assert_eq!(named(&[]), None);
+        assert_eq!(named(&[("entryUUID", &[])]), None);
+        assert_eq!(named(&[("entryUUID", &[""])]), None);
+        assert_eq!(named(&[("entryUUID", &["a", "b"])]), None);
+        // Sixteen bytes, which by chance may be text.
+        assert_eq!(named(&[("objectGUID", &["ab"])]).as_deref(), Some("objectGUID:6162"));
+        let mut entry = entry(&[]);
+        entry.bin_attrs.insert("objectGUID".to_owned(), vec![vec![0xff, 0]]);
+        assert_eq!(lasting_name(&entry).as_deref(), Some("objectGUID:ff00"));
+    }
+
+    #[test]
     fn an_entry_without_one_name_is_nobody() {
         let settings = LdapSettings::new(vec!["ldaps://a".to_owned()], "dc=x");
         let user = User::new("/", "anna").unwrap();
         for names in [&[][..], &["anna", "eva"]] {
-            assert!(EntryRequirements::of(&settings).account(&user, &entry(&[("uid", names)])).is_err());
+            let entry = entry(&[("uid", names)]);
+            let account = EntryRequirements::of(&settings).account(&user, &entry, Moment::default());
+            assert!(account.is_err());
         }
     }
 

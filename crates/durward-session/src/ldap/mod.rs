@@ -18,6 +18,8 @@
 //! - Answers without an end: a server that sends more than a MiB for one is hung up on.
 //! - Referrals: see [`LdapReferrals`].
 //!
+//! Whether a user may log in at all, the entry says (`standing`), also where no password is shown.
+//!
 //! What the directory says of a password that is right (it must be changed, it is over, there are so many logins left) is asked with the bind
 //! (`policy`); a user who must change it does so as themselves, and no other account of ours may change anything.
 
@@ -31,6 +33,7 @@ mod policy;
 mod pool;
 mod search;
 mod settings;
+mod standing;
 
 use std::fmt;
 use std::sync::Arc;
@@ -52,6 +55,8 @@ pub use self::settings::{
     ATTRIBUTES_MAX, CONNECTIONS_MAX, LdapGroups, LdapMember, LdapMembership, LdapReferrals, LdapScope,
     LdapSecurity, LdapSettings, SERVERS_MAX,
 };
+use self::standing::Standing;
+use crate::Clock;
 use crate::directory::{DirectoryFault, DirectoryFuture, PasswordRejection, UserDirectory};
 use crate::secret::read_secret;
 use crate::seldom::Seldom;
@@ -70,6 +75,7 @@ pub struct LdapDirectory(Arc<LdapDirectoryInner>);
 
 struct LdapDirectoryInner {
     settings: LdapSettings,
+    clock: Clock,
     pool: LdapPool,
     /// The name of an entry that is not there, for the time that a bind takes.
     nobody: String,
@@ -90,8 +96,8 @@ impl LdapDirectory {
     ///
     /// # Errors
     /// A setting is wrong, a file cannot be read or does not hold what it should, or there is no randomness.
-    pub fn new(settings: LdapSettings) -> Result<LdapDirectory, IdentityError> {
-        LdapDirectory::with_password_rules(settings, PasswordRules::default())
+    pub fn new(settings: LdapSettings, clock: Clock) -> Result<LdapDirectory, IdentityError> {
+        LdapDirectory::with_password_rules(settings, PasswordRules::default(), clock)
     }
 
     /// The same, with rules that new passwords must keep beside those of the directory.
@@ -101,6 +107,7 @@ impl LdapDirectory {
     pub fn with_password_rules(
         settings: LdapSettings,
         rules: PasswordRules,
+        clock: Clock,
     ) -> Result<LdapDirectory, IdentityError> {
         settings.check()?;
         let search_as = match &settings.search_as {
@@ -116,6 +123,7 @@ impl LdapDirectory {
         let nobody = format!("cn=nobody-{:016x},{}", u64::from_be_bytes(name), settings.base);
         Ok(LdapDirectory(Arc::new(LdapDirectoryInner {
             settings,
+            clock,
             pool,
             nobody,
             rules,
@@ -229,7 +237,13 @@ impl LdapDirectoryInner {
         }
         match reply {
             LdapReply::Bound(policy) => {
+                // Some say in the entry what they do not look at with a bind. A lock that is over is there until somebody binds.
+                let standing = Standing::of(&found.entry, (self.clock)());
+                if standing == Standing::Disabled {
+                    return Ok(PasswordCheck::Wrong(LoginFailure::Disabled));
+                }
                 let mut account = self.account(ConnectionPurpose::Login, user, &found).await?;
+                account.disabled = false;
                 account.must_change_password = self.must_change(policy);
                 Ok(PasswordCheck::Right(Box::new(account)))
             }
@@ -343,7 +357,8 @@ impl LdapDirectoryInner {
         found: &FoundEntry,
     ) -> Result<Account, DirectoryFault> {
         let wanted = EntryRequirements::of(&self.settings);
-        let mut account = wanted.account(user, &found.entry).map_err(DirectoryFault::Failed)?;
+        let now = (self.clock)();
+        let mut account = wanted.account(user, &found.entry, now).map_err(DirectoryFault::Failed)?;
         account.groups = self.groups(whom, &wanted, found, &account).await?;
         Ok(account)
     }

@@ -131,7 +131,7 @@ pub(super) fn since(changed: Option<&str>, last_set: Option<&str>) -> Option<Mom
 }
 
 /// `GeneralizedTime` in UTC (RFC 4517, 3.3.13): `20261129163944Z`, perhaps with a fraction.
-fn generalized(text: &str) -> Option<Moment> {
+pub(super) fn generalized(text: &str) -> Option<Moment> {
     let text = text.strip_suffix('Z')?;
     let (whole, fraction) = text.split_once(['.', ',']).unwrap_or((text, ""));
     let number = |from: usize, to: usize| whole.get(from..to)?.parse::<u64>().ok();
@@ -157,7 +157,7 @@ fn days(year: u64, month: u64, day: u64) -> Option<u64> {
 }
 
 /// Hundreds of nanoseconds since 1601. 0 means that the password must be changed, and never that it is of then.
-fn file_time(text: &str) -> Option<Moment> {
+pub(super) fn file_time(text: &str) -> Option<Moment> {
     let ticks: u64 = text.parse().ok()?;
     (ticks / 10_000).checked_sub(SINCE_1601_MS).map(Moment::from_ms)
 }

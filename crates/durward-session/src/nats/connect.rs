@@ -30,6 +30,15 @@ pub(super) struct NatsConnectionState {
     pub(super) count: u64,
 }
 
+/// Options to connect by these settings, for whoever asks these servers something else: read from the files that they name; a connection
+/// that is lost is made again.
+///
+/// # Errors
+/// Which cannot be used.
+pub fn connect_options(settings: &NatsSettings) -> Result<ConnectOptions, IdentityError> {
+    Ok(NatsConnectOptions::read(settings)?.0)
+}
+
 /// What must be known to connect, read from its files.
 pub(super) struct NatsConnectOptions(ConnectOptions);
 

@@ -57,6 +57,7 @@ use durward_identity::{Entropy, IdentityError, SystemEntropy};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
+pub use self::connect::connect_options;
 pub use self::settings::{NatsLogin, NatsSettings, Retention, SERVERS_MAX, STREAM_NAME_LENGTH_MAX};
 use self::sign::MessageSigner;
 use self::subject::ClusterSubjects;

@@ -332,7 +332,7 @@ fn dated(mut swap: AccountSwap, now: Moment) -> AccountSwap {
     if let AccountSwap { before: Some(before), after: Some(after) } = &mut swap
         && !before.has_same_steps(after)
     {
-        after.password_since_ms = now.ms();
+        after.end_sessions(now);
     }
     swap
 }
@@ -344,8 +344,7 @@ fn one(swaps: Vec<AccountSwap>) -> Result<Account, AccountFailed> {
 
 fn with_password(mut account: Account, password: Option<&StoredPassword>, now: Moment) -> Account {
     if let Some(password) = password {
-        account.password = Some(password.clone());
-        account.password_since_ms = now.ms();
+        account.set_password(password.clone(), now);
     }
     account
 }

@@ -132,7 +132,7 @@ impl Service {
     /// Whether an account that let a user in a moment ago still does.
     pub(super) fn still_holds(&self, account: &Account) -> bool {
         let store = self.users(&account.realm).and_then(|users| users.store());
-        store.is_none_or(|store| store.still_holds(account))
+        !account.disabled && store.is_none_or(|store| store.still_holds(account))
     }
 
     /// The stores that others may change, each once.
@@ -185,14 +185,16 @@ impl Service {
 
     /// Ends the sessions of a user that began before they were changed. Whether all of them are.
     async fn end_left(&self, user: &User) -> bool {
-        for session in self.0.parts.sessions.list(user) {
-            if self.must_be_over(user, session.stamp.moment())
-                && !matches!(
-                    self.end_swept(user, session.id, session.ends).await,
-                    Ok(()) | Err(Failed::Unknown | Failed::NoSession)
-                )
-            {
-                return false;
+        for name in self.names_of(user).await {
+            for session in self.0.parts.sessions.list(&name) {
+                if self.must_be_over(&name, session.stamp.moment())
+                    && !matches!(
+                        self.end_swept(&name, session.id, session.ends).await,
+                        Ok(()) | Err(Failed::Unknown | Failed::NoSession)
+                    )
+                {
+                    return false;
+                }
             }
         }
         true

@@ -42,6 +42,12 @@ impl Service {
         User::new(user.realm(), &name).ok()
     }
 
+    /// Whether two names are of one user, as the directory compares them.
+    pub(super) fn are_same(&self, one: &User, other: &User) -> bool {
+        let folded = || Some((self.folded(one)?, self.folded(other)?));
+        one == other || folded().is_some_and(|(one, other)| one == other)
+    }
+
     /// The names under which a user may have sessions: as it was typed, as the directory writes it now if it answers, and as it was
     /// written for sessions that this node knows of.
     pub(super) async fn names_of(&self, user: &User) -> Vec<User> {

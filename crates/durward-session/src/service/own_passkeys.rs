@@ -20,6 +20,8 @@ pub(super) struct StepsOwner {
     pub(super) kept: KeptUsers,
     /// As it was before the user proved that it is them. Empty for a user who is kept elsewhere and of whom nothing is kept here.
     pub(super) account: Account,
+    /// What the directory elsewhere calls their entry: [`Account::entry`].
+    pub(super) entry: Option<String>,
 }
 
 impl Accounts {
@@ -193,8 +195,14 @@ impl Accounts {
         let who = self.0.validate(token, Purpose::Use).await.map_err(Failed::from)?;
         let kept = self.kept_steps(who.user.realm())?;
         self.0.follow_users().await;
-        let account = known(&kept, &who.user, kept.writes.find(&who.user))?;
-        Ok(StepsOwner { who, kept, account })
+        let entry = match kept.is_kept_here() {
+            true => None,
+            // What is kept here may be of somebody who had the name before.
+            false => self.0.active_account(&who.user).await?.ok_or(AccountFailed::NoUser)?.entry,
+        };
+        let found = kept.writes.find(&who.user).filter(|kept| kept.is_of_entry(entry.as_deref()));
+        let account = known(&kept, &who.user, found)?;
+        Ok(StepsOwner { who, kept, account, entry })
     }
 
     /// That it is the user who asks, and not somebody who has a password alone where there is a second step.
@@ -216,7 +224,7 @@ impl Accounts {
         owner: StepsOwner,
         change: impl Fn(&dyn UserWrites, &mut Account) -> Result<(), AccountFailed> + Send + Sync + 'static,
     ) -> Result<(), AccountFailed> {
-        let StepsOwner { who, kept, account: proved } = owner;
+        let StepsOwner { who, kept, account: proved, entry } = owner;
         let by = Administrator::operator(&who.user.to_string());
         let (service, is_kept_here) = (self.0.clone(), kept.is_kept_here());
         let plan = move |users: &dyn UserWrites, now: Moment| {
@@ -227,13 +235,17 @@ impl Accounts {
             if before.is_none() && is_kept_here {
                 return Err(AccountFailed::NoUser);
             }
-            let mut after = before.clone().unwrap_or_else(|| Account::new(&who.user));
+            let theirs = before.clone().filter(|kept| kept.is_of_entry(entry.as_deref()));
+            let is_first = theirs.is_none();
+            let mut after = theirs.unwrap_or_else(|| Account::new(&who.user));
             if !is_as_proved(&after, &proved) {
                 return Err(AccountFailed::Refused(Refused::Wrong));
             }
             change(users, &mut after)?;
-            if before.is_none() {
-                after.password_since_ms = now.ms();
+            after.entry = entry.clone().or(after.entry);
+            if is_first {
+                after.end_sessions(now);
+                after.disabled = before.as_ref().is_some_and(|before| before.disabled);
             }
             Ok(vec![AccountSwap { before, after: Some(after) }])
         };

@@ -198,14 +198,16 @@ impl Service {
         let account = found(users.account(&user).await)?;
         // They may have been disabled or removed, or given another password than the one that was shown.
         let is_let_in = |account: &Account| {
-            let is_same = account.user().is_ok_and(|name| name == user);
+            let is_same = account.user().is_ok_and(|name| self.are_same(&name, &user));
             let is_of_then = first_at_ms.is_none_or(|at| account.password_since_ms <= at);
-            is_same && is_of_then && !account.disabled
+            is_same && is_of_then && has_passkey(account, &passkey_use) && !account.disabled
         };
         let Some(account) = account.filter(is_let_in) else {
             self.note_failure(&user, address, "disabled, or changed meanwhile").await;
             return Err(Refused::Wrong);
         };
+        // A directory may write the name in another way: its way counts.
+        let user = account.user().map_err(Refused::Directory)?;
         if let Some(full) = self.parts().sessions.full(&user) {
             return Err(of_full(full));
         }
@@ -346,6 +348,9 @@ impl Service {
         let account = self.active_account(&who.user).await?.ok_or(Failed::Code)?;
         let stepped = async {
             let passkey_use = self.verified(&*users, &who.user, &ticket, &assertion, address).await?;
+            if !has_passkey(&account, &passkey_use) {
+                return Err(self.refused_passkey(Some(&who.user), address, PasskeyRefusal::Unknown).await);
+            }
             let amr = amr(&account, &passkey_use, true);
             self.use_up(&*users, &who.user, &ticket, passkey_use, address).await?;
             Ok(amr)
@@ -366,6 +371,11 @@ fn wanted(ceremony: &Ceremony) -> Verification {
         Ceremony::Login | Ceremony::LoginIn(_) => Verification::Required,
         Ceremony::Step(_) | Ceremony::StepUp { .. } | Ceremony::Enrol { .. } => Verification::Optional,
     }
+}
+
+/// Whether a passkey is of this account, and not of whoever had its name before.
+fn has_passkey(account: &Account, passkey_use: &PasskeyUse) -> bool {
+    account.passkeys.find(passkey_use.id()).is_some()
 }
 
 /// How the user logged in (RFC 8176): a key that leaves its device is no hardware's.

@@ -15,6 +15,7 @@ use durward_identity::{IdentityError, Moment};
 use super::Service;
 use super::accounts::KeptUsers;
 use super::login::{SessionStart, of_full, words};
+use super::own_account::is_as_proved;
 use crate::directory::{PasswordRejection, UserDirectory};
 use crate::outcome::{AccountFailed, Administrator, Login, Refused};
 
@@ -165,8 +166,8 @@ impl Service {
     /// Whether a password that is kept here is older than passwords may be. Of one whose age is not known, nothing is said.
     fn is_too_old(&self, account: &Account) -> bool {
         let Some(age_max) = self.settings().password_age_max else { return false };
-        let since = Moment::from_ms(account.password_since_ms);
-        account.password.is_some() && account.password_since_ms > 0 && self.now().since(since) > age_max
+        let given = account.password_given();
+        account.password.is_some() && given.ms() > 0 && self.now().since(given) > age_max
     }
 
     /// The text by which a login goes on.
@@ -237,22 +238,34 @@ impl Service {
         // In the meantime the user may have been disabled or removed, or given another password than the one that was shown.
         let is_as_shown =
             |account: &Account| !account.disabled && account.password_since_ms == pending.since_ms;
-        if !self.account(&user).await?.is_some_and(|account| is_as_shown(&account)) {
+        let Some(shown_for) = self.account(&user).await?.filter(is_as_shown) else {
             self.note_failure(&user, address, words(LoginFailure::Disabled)).await;
             return Err(Refused::Wrong.into());
-        }
+        };
         if let Some(full) = self.0.parts.sessions.full(&user) {
             return Err(of_full(full).into());
         }
-        match users.writes() {
+        let chosen = match users.writes() {
             Some(writes) => {
                 let kept = KeptUsers { directory: Arc::clone(&users), writes };
-                self.choose_here(kept, &user, pending.since_ms, &password).await?;
+                self.choose_here(kept, &user, pending.since_ms, &password).await?
             }
-            None => self.choose_outside(&*users, &user, &pending, &password).await?,
-        }
+            None => {
+                self.choose_outside(&*users, &user, &pending, &password).await?;
+                None
+            }
+        };
         tokio::time::sleep(APART).await;
-        let account = self.account(&user).await?.ok_or(AccountFailed::NoUser)?;
+        let account = self.account(&user).await?;
+        // Also meanwhile.
+        let is_theirs = |account: &Account| match &chosen {
+            Some(chosen) => is_as_proved(account, chosen),
+            None => account.entry == shown_for.entry && account.has_same_steps(&shown_for),
+        };
+        let Some(account) = account.filter(|account| !account.disabled && is_theirs(account)) else {
+            self.note_failure(&user, address, "disabled, or changed meanwhile").await;
+            return Err(Refused::Wrong.into());
+        };
         let has_code = pending.code == CodeStanding::Given;
         let settings = self.settings();
         let level = if has_code { settings.second_step_level } else { settings.password_level };
@@ -263,15 +276,16 @@ impl Service {
         Ok(Login::Granted(granted, Box::new(account)))
     }
 
+    /// What is known of the user afterwards.
     async fn choose_here(
         &self,
         kept: KeptUsers,
         user: &User,
         since_ms: u64,
         password: &str,
-    ) -> Result<(), AccountFailed> {
+    ) -> Result<Option<Account>, AccountFailed> {
         let accounts = self.accounts();
-        let Some(hash) = accounts.hashed(&kept, Some(password)).await? else { return Ok(()) };
+        let Some(hash) = accounts.hashed(&kept, Some(password)).await? else { return Ok(None) };
         self.is_another(&kept, user, password).await?;
         // The user is who does it, and of whom the audit says so.
         let by = Administrator::operator(&user.to_string());
@@ -283,7 +297,8 @@ impl Service {
             after.set_chosen_password(hash.clone(), now);
             Ok(vec![AccountSwap { before: Some(before), after: Some(after) }])
         };
-        accounts.commit(kept, &by, plan).await.map(drop)
+        let swaps = accounts.commit(kept, &by, plan).await?;
+        Ok(swaps.into_iter().find_map(|swap| swap.after))
     }
 
     /// That a new password is not the one that the user has.

@@ -18,7 +18,7 @@ use super::devices::LoginDevice;
 use super::own_account::{AccountHolder, Secret, is_as_proved};
 use crate::counters::Counter;
 use crate::outcome::{AccountFailed, Administrator, Failed};
-use crate::reset::ResetLink;
+use crate::reset::{OpenedLink, ResetLink};
 
 /// Who chooses a password by a link, for the audit.
 const BY: &str = "a link";
@@ -111,7 +111,7 @@ impl Accounts {
     }
 
     /// The account that a link is for, while the link is good.
-    async fn of_link(&self, token: &str) -> Result<(Account, KeptUsers, User), AccountFailed> {
+    async fn of_link(&self, token: &str) -> Result<(Account, KeptUsers, OpenedLink), AccountFailed> {
         let opened = self.0.0.reset_links.open(token, self.0.now()).ok_or(AccountFailed::LinkOver)?;
         let (account, kept) = match self.linked(&opened.user).await {
             Ok(found) => found,
@@ -125,10 +125,10 @@ impl Accounts {
             }
             Err(other) => return Err(other),
         };
-        if account.password_since_ms != opened.since_ms {
+        if account.password_since_ms != opened.since_ms || self.0.must_be_over(&opened.user, opened.began()) {
             return Err(AccountFailed::LinkOver);
         }
-        Ok((account, kept, opened.user))
+        Ok((account, kept, opened))
     }
 
     /// What is to be asked of whoever has the link. It changes nothing: programs that look at mail follow links.
@@ -136,8 +136,8 @@ impl Accounts {
     /// # Errors
     /// [`AccountFailed::LinkOver`], or it cannot be found out.
     pub async fn reset_form(&self, token: &str) -> Result<ResetForm, AccountFailed> {
-        let (account, _, user) = self.of_link(token).await?;
-        Ok(ResetForm { user, needs_code: account.second_step.is_some() })
+        let (account, _, opened) = self.of_link(token).await?;
+        Ok(ResetForm { user: opened.user, needs_code: account.second_step.is_some() })
     }
 
     /// The hash of a password that is not the one that the user has.
@@ -159,7 +159,8 @@ impl Accounts {
     /// The link is over, the password is not taken, or the code is missing, wrong, or not looked at after too many wrong ones.
     pub async fn reset_password(&self, answer: ResetAnswer) -> Result<User, AccountFailed> {
         let ResetAnswer { token, password, code, address } = answer;
-        let (account, kept, user) = self.of_link(&token).await?;
+        let (account, kept, opened) = self.of_link(&token).await?;
+        let (began, user) = (opened.began(), opened.user);
         let wants_code = account.second_step.is_some();
         if wants_code && code.is_none() {
             return Err(AccountFailed::CodeNeeded);
@@ -185,10 +186,13 @@ impl Accounts {
             }
         };
         let Some(hash) = hash else { return Ok(user) };
-        let whose = user.clone();
+        let (whose, service) = (user.clone(), self.0.clone());
         let plan = move |users: &dyn UserWrites, now: Moment| {
             let is_same = |found: &Account| !found.disabled && is_as_proved(found, &account);
             let before = users.find(&whose).filter(is_same).ok_or(AccountFailed::LinkOver)?;
+            if service.must_be_over(&whose, began) {
+                return Err(AccountFailed::LinkOver);
+            }
             let mut after = before.clone();
             after.set_chosen_password(hash.clone(), now);
             Ok(vec![AccountSwap { before: Some(before), after: Some(after) }])

@@ -43,7 +43,7 @@ impl Keeper {
             ..LdapSettings::new(vec![slapd.tls_url()], BASE)
         };
         let kept = Arc::new(kept);
-        let users = Beside::new(Arc::new(LdapDirectory::new(settings).unwrap()), Arc::clone(&kept));
+        let users = Beside::new(Arc::new(LdapDirectory::new(settings, clock(0)).unwrap()), Arc::clone(&kept));
         let node = plan.start_of(Arc::clone(&kept), Arc::new(users), Sharing::Users);
         node.is_ready().await;
         Keeper { node, kept }

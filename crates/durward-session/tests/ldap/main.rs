@@ -2,9 +2,13 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
+mod kept;
 mod liar;
 mod policy;
 mod second_step;
+
+#[path = "../support/authenticator.rs"]
+mod authenticator;
 
 #[path = "../support/certificates.rs"]
 mod certificates;
@@ -15,7 +19,8 @@ mod lines;
 mod slapd;
 
 use std::os::unix::fs::PermissionsExt;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
 
 use durward_identity::Moment;
 use durward_identity::session::User;
@@ -24,7 +29,7 @@ use durward_session::ldap::{
     LdapDirectory, LdapGroups, LdapLookup, LdapMember, LdapMembership, LdapPlace, LdapReferrals, LdapScope,
     LdapSearch, LdapSecurity, LdapSettings,
 };
-use durward_session::{DirectoryFault, UserDirectory};
+use durward_session::{Clock, DirectoryFault, UserDirectory};
 
 use slapd::{BASE, Far, GROUPS, SEARCHER, Slapd};
 
@@ -37,7 +42,13 @@ fn settings(slapd: &Slapd) -> LdapSettings {
 }
 
 fn directory(settings: LdapSettings) -> LdapDirectory {
-    LdapDirectory::new(settings).unwrap()
+    LdapDirectory::new(settings, clock()).unwrap()
+}
+
+fn clock() -> Clock {
+    #[expect(clippy::disallowed_methods, reason = "a test hands the clock to what it builds")]
+    let now = || std::time::SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    Arc::new(move || Moment::from_ms(u64::try_from(now().as_millis()).unwrap()))
 }
 
 async fn check(
@@ -306,12 +317,12 @@ fn both(first: &Slapd, second: &Slapd) -> LdapSettings {
 async fn who_comes_when_too_many_wait_is_told_to_come_later() {
     let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
     let settings = LdapSettings { connections_max: 2, ..settings(&slapd) };
-    let directory = std::sync::Arc::new(directory(settings));
+    let directory = Arc::new(directory(settings));
     right(&directory, "anna").await;
     slapd.stop();
     let mut attempts = tokio::task::JoinSet::new();
     for _ in 0..60 {
-        let directory = std::sync::Arc::clone(&directory);
+        let directory = Arc::clone(&directory);
         attempts.spawn(async move { check(&directory, "anna", "secret").await });
     }
     let mut busy = 0;
@@ -332,12 +343,12 @@ async fn a_flood_of_logins_does_not_turn_away_who_asks_about_a_session() {
     let answer_within = Duration::from_secs(60);
     let settings =
         LdapSettings { connections_max: 1, answer_within, connect_within: answer_within, ..settings(&slapd) };
-    let directory = std::sync::Arc::new(directory(settings));
+    let directory = Arc::new(directory(settings));
     let anna = User::new("/", "anna").unwrap();
     slapd.stop();
     let mut logins = tokio::task::JoinSet::new();
     for _ in 0..30 {
-        let directory = std::sync::Arc::clone(&directory);
+        let directory = Arc::clone(&directory);
         logins.spawn(async move { check(&directory, "anna", "secret").await });
     }
     // No more of them have room, and none is answered.

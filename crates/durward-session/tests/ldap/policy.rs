@@ -2,9 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
-use durward_identity::Moment;
 use durward_identity::login::ThrottleSettings;
 use durward_identity::session::{Purpose, User};
 use durward_identity::user::{LoginFailure, Password, PasswordCheck, PasswordRefusal, PasswordRules};
@@ -15,7 +14,7 @@ use durward_session::{
 };
 
 use crate::slapd::Slapd;
-use crate::{WRONG, check, directory, right, settings};
+use crate::{WRONG, check, clock, directory, right, settings};
 
 const HOME: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7));
 
@@ -82,7 +81,7 @@ async fn a_password_is_changed_in_the_directory_as_its_user() {
 async fn our_own_rules_hold_beside_those_of_the_directory() {
     let Some(slapd) = Slapd::start_policed().await else { return };
     let rules = PasswordRules::new(20, None).unwrap();
-    let ruled = LdapDirectory::with_password_rules(changing(&slapd), rules).unwrap();
+    let ruled = LdapDirectory::with_password_rules(changing(&slapd), rules, clock()).unwrap();
     let short = PasswordRejection::Rules(PasswordRefusal::TooShort { length_min: 20 });
     assert_eq!(change(&ruled, "reset", "secret", "a long one").await, Err(short));
 }
@@ -99,10 +98,7 @@ async fn node(ldap: LdapSettings) -> (Service, Running) {
         ..ThrottleSettings::default()
     };
     let settings = ServiceSettings { throttle, ..ServiceSettings::default() };
-    #[expect(clippy::disallowed_methods, reason = "a test hands the clock to what it builds")]
-    let now = || std::time::SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let clock = Arc::new(move || Moment::from_ms(u64::try_from(now().as_millis()).unwrap()));
-    let builder = Builder::new(settings, clock).realm("/", Arc::new(directory(ldap))).unwrap();
+    let builder = Builder::new(settings, clock()).realm("/", Arc::new(directory(ldap))).unwrap();
     let (service, running) = builder.start().unwrap();
     assert!(service.ready().await);
     (service, running)

@@ -1,15 +1,20 @@
 //! A password that must be changed: there is no session before, and what was sealed for the change is good for nothing else.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use durward_identity::session::{Level, Properties, Purpose};
-use durward_identity::user::{Account, Password, PasswordRefusal, PasswordRules};
+use durward_identity::session::{Level, Properties, Purpose, UsedCode, User};
+use durward_identity::user::{
+    Account, AccountSwap, Directory, Password, PasswordCheck, PasswordRefusal, PasswordRules, RecoveryCodes,
+    SecondStep, StoredPassword, Totp, UserStore, UserWrites,
+};
+use durward_identity::{IdentityError, Moment, SystemEntropy};
 use durward_session::{
-    AccountFailed, AccountHolder, Administrator, Login, LoginRequest, PasswordChoice, Refused,
-    ServiceSettings, Wanted,
+    AccountFailed, AccountHolder, Administrator, Builder, DirectoryFuture, Embedded, Login, LoginRequest,
+    PasswordChoice, Refused, ServiceSettings, UserDirectory, Wanted,
 };
 
-use crate::support::{HOME, World, granted, patient, user};
+use crate::support::{HOME, Turned, World, granted, patient, user, users};
 
 const WRONG: AccountFailed = AccountFailed::Refused(Refused::Wrong);
 
@@ -195,4 +200,127 @@ async fn a_password_of_an_administrator_leaves_the_mark() {
     change(world.attempt("anna", "for the first day").await);
     accounts.change(&root, &user("anna"), Some("for the second day"), |_| {}).await.unwrap();
     change(world.attempt("anna", "for the second day").await);
+}
+
+/// An age that begins anew with each device would never be reached by those who like to change theirs.
+#[tokio::test]
+async fn another_second_step_makes_no_password_younger() {
+    let day = Duration::from_secs(24 * 3600);
+    let world = World::new(ServiceSettings { password_age_max: Some(2 * day), ..patient() }).await;
+    world.users.set_password(world.time.now(), &user("berta"), &Password::new("secret").unwrap()).unwrap();
+    world.time.pass(day);
+    let request = LoginRequest::new("/", "berta", "secret", HOME);
+    let code = Some(world.recovery[0].clone());
+    let session = granted(world.service.login(LoginRequest { code, ..request }).await);
+    let holder = AccountHolder::new(&session.token, HOME);
+    world.service.accounts().remove_second_step(holder, &world.recovery[1]).await.unwrap();
+    assert!(world.service.validate(&session.token, Purpose::Use).await.is_err(), "sessions end");
+    granted(world.attempt("berta", "secret").await);
+    world.time.pass(day + Duration::from_secs(1));
+    change(world.attempt("berta", "secret").await);
+}
+
+/// A directory in which something happens to the user as soon as they have chosen a password.
+struct Meanwhile {
+    users: Arc<Embedded>,
+    directory: Arc<Directory>,
+    happens: fn(&Directory),
+}
+
+/// What changes its users, and the hook.
+struct MeanwhileWrites(Arc<Directory>, fn(&Directory));
+
+impl UserWrites for MeanwhileWrites {
+    fn find(&self, user: &User) -> Option<Account> {
+        self.0.find(user)
+    }
+
+    fn visit(&self, see: &mut dyn FnMut(&Account)) {
+        UserWrites::visit(&*self.0, see);
+    }
+
+    fn hash_new(
+        &self,
+        password: &Password<'_>,
+    ) -> Result<Result<StoredPassword, PasswordRefusal>, IdentityError> {
+        UserWrites::hash_new(&*self.0, password)
+    }
+
+    fn swap(&self, now: Moment, swaps: &[AccountSwap]) -> Result<bool, IdentityError> {
+        let swapped = UserWrites::swap(&*self.0, now, swaps);
+        (self.1)(&self.0);
+        swapped
+    }
+}
+
+impl UserDirectory for Meanwhile {
+    fn check<'a>(
+        &'a self,
+        now: Moment,
+        user: &'a User,
+        password: Password<'a>,
+    ) -> DirectoryFuture<'a, PasswordCheck> {
+        self.users.check(now, user, password)
+    }
+
+    fn account<'a>(&'a self, user: &'a User) -> DirectoryFuture<'a, Option<Account>> {
+        self.users.account(user)
+    }
+
+    fn check_code<'a>(
+        &'a self,
+        now: Moment,
+        user: &'a User,
+        code: &'a str,
+    ) -> DirectoryFuture<'a, Option<UsedCode>> {
+        self.users.check_code(now, user, code)
+    }
+
+    fn store(&self) -> Option<Arc<dyn UserStore>> {
+        self.users.store()
+    }
+
+    fn writes(&self) -> Option<Arc<dyn UserWrites>> {
+        Some(Arc::new(MeanwhileWrites(Arc::clone(&self.directory), self.happens)))
+    }
+
+    fn hash_new<'a>(
+        &'a self,
+        password: Password<'a>,
+    ) -> DirectoryFuture<'a, Result<StoredPassword, PasswordRefusal>> {
+        self.users.hash_new(password)
+    }
+}
+
+/// The session that follows is for whoever chose the password, as they were when they did.
+#[tokio::test]
+async fn who_is_changed_while_they_choose_gets_no_session() {
+    let disable = |users: &Directory| drop(users.change(&user("anna"), |account| account.disabled = true));
+    let remove = |users: &Directory| drop(users.remove(Moment::from_ms(1), &user("anna")));
+    let give = |users: &Directory| {
+        let later = Moment::from_ms(9_999_999_999_999);
+        users.set_password(later, &user("anna"), &Password::new("of an administrator").unwrap()).unwrap();
+    };
+    let step = |users: &Directory| {
+        let totp = Totp::generate(&SystemEntropy).unwrap();
+        let step = SecondStep { totp, used: None, recovery: RecoveryCodes::default() };
+        users.change(&user("anna"), |account| account.second_step = Some(step)).unwrap();
+    };
+    let nothing = |_: &Directory| {};
+    let hooks: [(fn(&Directory), bool); 5] =
+        [(disable, false), (remove, false), (give, false), (step, false), (nothing, true)];
+    for (number, (happens, is_let_in)) in hooks.into_iter().enumerate() {
+        let directory = users().directory;
+        directory.change(&user("anna"), |account| account.must_change_password = true).unwrap();
+        let settings = patient();
+        let embedded = Arc::new(Embedded::new(directory.clone(), settings.pool).unwrap());
+        let meanwhile = Meanwhile { users: embedded, directory, happens };
+        let builder = Builder::new(settings, Turned::default().clock());
+        let (service, _running) = builder.realm("/", Arc::new(meanwhile)).unwrap().start().unwrap();
+        assert!(service.ready().await);
+        let text = change(service.login(LoginRequest::new("/", "anna", "secret", HOME)).await);
+        let chosen = service.choose_password(PasswordChoice::new(&text, "another", HOME)).await;
+        assert_eq!(matches!(chosen, Ok(Login::Granted(..))), is_let_in, "{number}: {chosen:?}");
+        assert_eq!(service.live_count(), usize::from(is_let_in), "{number}");
+    }
 }

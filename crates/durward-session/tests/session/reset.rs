@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use durward_identity::session::Purpose;
-use durward_identity::user::{Account, Password, PasswordRefusal, PasswordRules};
+use durward_identity::user::{Account, Password, PasswordRefusal, PasswordRules, UserStore};
 use durward_session::identity::session::User;
 use durward_session::{
     AccountFailed, Administrator, Counter, Failed, LoginRequest, Refused, ResetAnswer, ResetLinks,
@@ -72,6 +72,26 @@ async fn a_link_is_over_with_its_password_its_user_and_its_time() {
     let token = link(&world, "anna").await;
     world.users.remove(world.time.now(), &user("anna")).unwrap();
     assert_eq!(follow(&world, &token, "another", None).await, over, "removed");
+}
+
+/// Two accounts without a password are alike, and yet two: a link is for the one that it was made for.
+#[tokio::test]
+async fn a_link_is_over_with_an_account_that_has_no_password() {
+    let world = World::new(patient()).await;
+    let over = Err(AccountFailed::LinkOver);
+    let add = || world.users.put(Account::new(&user("new"))).unwrap();
+    add();
+    let token = link(&world, "new").await;
+    assert!(world.service.accounts().reset_form(&token).await.is_ok());
+    world.users.remove(world.time.now(), &user("new")).unwrap();
+    add();
+    assert_eq!(follow(&world, &token, "another", None).await, over);
+    assert_eq!(world.users.account(&user("new")).unwrap().unwrap().password, None);
+    // From the millisecond after the removal on, links are for who has the name now.
+    world.time.pass(Duration::from_millis(1));
+    let token = link(&world, "new").await;
+    assert_eq!(follow(&world, &token, "another", None).await, Ok(user("new")));
+    granted(world.attempt("new", "another").await);
 }
 
 #[tokio::test]

@@ -16,6 +16,9 @@ pub(crate) const SEARCHER: &str = "cn=searcher,dc=example,dc=org";
 
 const STARTS: usize = 5;
 
+/// Salted SHA-1 of `secret`, as old directories have it.
+const SECRET: &str = "{SSHA}1G904nLkTkGWjKNnQuB/hpWXC/hzYWx0c2FsdA==";
+
 /// People with the password `secret`, two who share an address, groups, and a branch that is elsewhere.
 const PEOPLE: &str = "\
 dn: dc=example,dc=org
@@ -84,6 +87,13 @@ cn: administrators
 member: uid=anna,ou=people,dc=example,dc=org
 ";
 
+/// What other directories say of users, as they say it.
+const SCHEMA: &str = "\
+attributetype ( 1.2.840.113556.1.4.8 NAME 'userAccountControl' EQUALITY integerMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )
+attributetype ( 2.16.840.1.113730.3.1.610 NAME 'nsAccountLock' EQUALITY caseIgnoreMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 SINGLE-VALUE )
+objectclass ( 1.3.6.1.4.1.4203.666.99.1 NAME 'ofOthers' SUP top AUXILIARY MAY ( userAccountControl $ nsAccountLock $ shadowExpire ) )
+";
+
 /// What only the second server has.
 const ELSEWHERE: &str = "
 dn: ou=far,ou=people,dc=example,dc=org
@@ -126,6 +136,22 @@ cn: over
 pwdAttribute: userPassword
 pwdMaxAge: 864000
 pwdGraceAuthNLimit: 0
+
+dn: cn=locking,dc=example,dc=org
+objectClass: device
+objectClass: pwdPolicy
+cn: locking
+pwdAttribute: userPassword
+pwdLockout: TRUE
+pwdMaxFailure: 2
+
+dn: uid=locked,ou=people,dc=example,dc=org
+objectClass: inetOrgPerson
+uid: locked
+cn: Locked L
+sn: L
+pwdPolicySubentry: cn=locking,dc=example,dc=org
+userPassword: SECRET
 
 dn: uid=reset,ou=people,dc=example,dc=org
 objectClass: inetOrgPerson
@@ -245,14 +271,16 @@ impl Slapd {
         std::fs::set_permissions(&password, PermissionsExt::from_mode(0o600)).unwrap();
         let path = folder.0.display();
         let (module, change, overlay, policed) = if is_policed {
-            let overlay = "overlay ppolicy\nppolicy_default \"cn=policy,dc=example,dc=org\"\n";
+            // Whoever has the name of the root may write what the policy counts.
+            let overlay = "rootdn \"cn=root,dc=example,dc=org\"\noverlay ppolicy\n\
+                           ppolicy_default \"cn=policy,dc=example,dc=org\"\n";
             ("moduleload ppolicy\n", "by self write ", overlay, POLICED)
         } else {
             ("", "", "", "")
         };
         let config = format!(
             "include /etc/ldap/schema/core.schema\ninclude /etc/ldap/schema/cosine.schema\n\
-             include /etc/ldap/schema/inetorgperson.schema\n\
+             include /etc/ldap/schema/inetorgperson.schema\ninclude /etc/ldap/schema/nis.schema\n{SCHEMA}\
              modulepath /usr/lib/ldap\nmoduleload back_mdb\nmoduleload memberof\n{module}\
              pidfile {path}/pid\n\
              TLSCACertificateFile {path}/ca.pem\nTLSCertificateFile {path}/own.pem\nTLSCertificateKeyFile {path}/own.key\n\
@@ -270,9 +298,7 @@ impl Slapd {
                  ou: far\nref: {url}/ou=far,ou=people,dc=example,dc=org\n"
             ),
         };
-        // Salted SHA-1 of `secret`, as old directories have it.
-        let entries = format!("{PEOPLE}{far}{policed}")
-            .replace("SECRET", "{SSHA}1G904nLkTkGWjKNnQuB/hpWXC/hzYWx0c2FsdA==");
+        let entries = format!("{PEOPLE}{far}{policed}").replace("SECRET", SECRET);
         std::fs::write(folder.0.join("people.ldif"), entries).unwrap();
         let slapadd = program.with_file_name("slapadd");
         run(&slapadd.display().to_string(), "-f slapd.conf -l people.ldif", &folder.0);
@@ -318,10 +344,55 @@ impl Slapd {
 
     /// Removes an entry while it does not run.
     pub(crate) fn remove(&self, entry: &str) {
-        let change = self.folder.0.join("change.ldif");
-        std::fs::write(&change, format!("dn: {entry}\nchangetype: delete\n")).unwrap();
-        let slapmodify = self.program.with_file_name("slapmodify");
-        run(&slapmodify.display().to_string(), "-f slapd.conf -l change.ldif", &self.folder.0);
+        self.tool("slapmodify", &format!("dn: {entry}\nchangetype: delete\n"));
+    }
+
+    /// Adds an entry while it does not run: another one, also where there was one of the same name. The password is `secret`.
+    pub(crate) fn add(&self, entry: &str) {
+        self.tool("slapadd", &entry.replace("SECRET", SECRET));
+    }
+
+    /// Changes it, and starts it again.
+    pub(crate) async fn changed(&mut self, change: impl FnOnce(&Slapd)) {
+        self.end();
+        change(self);
+        self.begin();
+        assert!(self.listens().await);
+    }
+
+    /// Gives an entry these values of attributes in the place of those that it has, and starts it again. The entry stays the same:
+    /// `slapmodify` would give it another `entryUUID`.
+    pub(crate) async fn set(&mut self, entry: &str, values: &[(&str, &str)]) {
+        self.changed(|slapd| slapd.write_anew(entry, values)).await;
+    }
+
+    fn write_anew(&self, entry: &str, values: &[(&str, &str)]) {
+        let slapcat = self.program.with_file_name("slapcat");
+        let output =
+            Command::new(slapcat).args(["-f", "slapd.conf"]).current_dir(&self.folder.0).output().unwrap();
+        assert!(output.status.success(), "slapcat: {}", String::from_utf8_lossy(&output.stderr));
+        // Long lines go on behind a blank.
+        let dump = String::from_utf8(output.stdout).unwrap().replace("\n ", "");
+        let is_set = |line: &&str| values.iter().any(|(name, _)| line.starts_with(&format!("{name}: ")));
+        let changed = |text: &str| {
+            if !text.starts_with(&format!("dn: {entry}\n")) {
+                return text.to_owned();
+            }
+            let mut lines: Vec<String> =
+                text.lines().filter(|line| !is_set(line)).map(str::to_owned).collect();
+            lines.extend(values.iter().map(|(name, value)| format!("{name}: {value}")));
+            lines.join("\n")
+        };
+        let entries: Vec<String> = dump.trim_end().split("\n\n").map(changed).collect();
+        std::fs::remove_dir_all(self.folder.0.join("data")).unwrap();
+        std::fs::create_dir(self.folder.0.join("data")).unwrap();
+        self.tool("slapadd", &(entries.join("\n\n") + "\n"));
+    }
+
+    fn tool(&self, name: &str, content: &str) {
+        std::fs::write(self.folder.0.join("change.ldif"), content).unwrap();
+        let tool = self.program.with_file_name(name);
+        run(&tool.display().to_string(), "-f slapd.conf -l change.ldif", &self.folder.0);
     }
 
     fn signal(&self, signal: &str) {

@@ -1,6 +1,6 @@
 //! `plans [--policies N] [--seed S] [--rows FILE]`: plans against decisions, row by row; what was compared, or the first
 //! difference and exit code 1. With `--rows`, each plan that is a filter is written to the file, one line of JSON each, with
-//! its rows, for `plans/databases.py`.
+//! its rows, behind the cases that have names: for the scripts in `plans/`.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks to its terminal")]
 
@@ -8,7 +8,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
-use durward_testkit::differential::{compare_plans, plan_line};
+use durward_pdp::plan::{Columns, Plan, Row};
+use durward_testkit::differential::{compare_plans, is_filter, plan_cases, plan_line};
 
 /// Of a nightly run.
 const POLICIES: u64 = 100_000;
@@ -38,13 +39,24 @@ fn main() -> ExitCode {
     }
     println!("seed {seed}, at least {policies} policies and rules");
     let mut failed = None;
-    let compared = compare_plans(seed, policies, |plan, columns, of_rows| {
-        if let (Some(file), Some(line)) = (&mut rows, plan_line(plan, columns, of_rows))
-            && let Err(error) = writeln!(file, "{line}")
-        {
+    let mut write = |name: &str, plan: &Plan, columns: &Columns, of_rows: &[Row]| {
+        let Some(file) = rows.as_mut().filter(|_| is_filter(plan)) else { return };
+        let written = plan_line(name, plan, columns, of_rows)
+            .and_then(|line| writeln!(file, "{line}").map_err(|error| error.to_string()));
+        if let Err(error) = written {
             failed.get_or_insert(error);
         }
-    });
+    };
+    for case in plan_cases() {
+        match case.check() {
+            Ok((plan, columns, of_rows)) => write(case.name, &plan, &columns, &of_rows),
+            Err(message) => {
+                eprintln!("{message}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    let compared = compare_plans(seed, policies, |plan, columns, of_rows| write("", plan, columns, of_rows));
     match (compared, failed) {
         (Ok(count), None) => {
             println!(
@@ -60,7 +72,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         (Ok(_), Some(error)) => {
-            eprintln!("the rows could not be written: {error}");
+            eprintln!("the rows cannot be written: {error}");
             ExitCode::from(2)
         }
         (Err(difference), _) => {

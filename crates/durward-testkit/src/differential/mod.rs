@@ -9,6 +9,8 @@
 mod case;
 mod contest;
 mod hostile;
+mod plan_cases;
+mod plan_lines;
 mod plans;
 mod recorded;
 mod sapl;
@@ -24,7 +26,9 @@ use durward_pdp::{Counting, IndexSettings, PdpBuilder};
 pub use case::DifferentialCase;
 pub use contest::{ContestQuestion, Disagreement, EvaluatorContest, QuestionError};
 pub use durward_testdata::TestRandom;
-pub use plans::{PlanCount, PlanDifference, compare_plans, plan_line};
+pub use plan_cases::{PlanCase, plan_cases};
+pub use plan_lines::{is_filter, plan_line};
+pub use plans::{PlanCount, PlanDifference, compare_plans};
 pub use text::ShrinkableText;
 
 /// How much to ask.

@@ -9,9 +9,10 @@ use std::fmt;
 use durward_pdp::ir::combine::{Duties, Verdict, Vote};
 use durward_pdp::ir::datatype::Decimal;
 use durward_pdp::ir::path::Element;
-use durward_pdp::plan::dialect::Dialect;
+use durward_pdp::ir::value::Object;
 use durward_pdp::plan::{
-    Cell, Collation, Column, ColumnType, Columns, Kind, Nulls, Plan, Row, Scalar, Unlisted, about,
+    Cell, Collation, Column, ColumnId, ColumnType, Columns, Kind, Nulls, ObjectShape, Plan, Row, Scalar,
+    Unlisted, about,
 };
 use durward_pdp::sapl::{Decision, Outcome, Subscription};
 use durward_pdp::{Pdp, PdpBuilder, Value};
@@ -72,7 +73,8 @@ struct PlanQuestion {
     subscription: Subscription,
     fixed: Value,
     columns: Columns,
-    rows: Vec<Row>,
+    /// Each with what it stands for.
+    rows: Vec<(Row, Value)>,
 }
 
 /// Makes a builder of documents.
@@ -154,6 +156,48 @@ fn documents(random: &mut TestRandom, language: &PolicyLanguage) -> Vec<(String,
 
 impl PlanQuestion {
     fn random(random: &mut TestRandom, language: &PolicyLanguage) -> PlanQuestion {
+        let question = PlanQuestion::of_columns(random, language);
+        if random.percent(70) { question } else { question.of_objects(random) }
+    }
+
+    /// The same about objects that nobody declared columns for.
+    fn of_objects(self, random: &mut TestRandom) -> PlanQuestion {
+        let keys: Vec<_> = self.columns.all().iter().map(Column::shown).collect();
+        let plain: Vec<_> = keys.iter().map(|_| random.percent(80)).collect();
+        let objects: Vec<Object> = (0..ROWS_EACH)
+            .map(|_| {
+                let members = keys.iter().zip(self.columns.all()).zip(&plain);
+                let value = |random: &mut TestRandom, column: &Column, is_plain: bool| match random.below(20)
+                {
+                    0 if !is_plain => Value::Null,
+                    1 if !is_plain => Value::object([("v0", Value::number(1))]),
+                    2 if !is_plain => scalar(random, ColumnType::Integer).value(),
+                    3..6 => Value::Undefined,
+                    _ => columns_value(random, column),
+                };
+                let members =
+                    members.map(|((key, column), is_plain)| (key, value(random, column, *is_plain)));
+                let members: Vec<_> = members.filter(|(_, value)| !value.is_undefined()).collect();
+                members.into_iter().map(|(key, value)| (key.as_str(), value)).collect()
+            })
+            .collect();
+        let mut shape = ObjectShape::default();
+        objects.iter().for_each(|object| shape.add(object));
+        let columns = shape.columns(Vec::new(), self.columns.unlisted(), |_| false).unwrap_or_default();
+        let wanted: Vec<ColumnId> = (0..).map(ColumnId).take(columns.all().len()).collect();
+        let row = |object: &Object| {
+            let mut row = Row::default();
+            columns.write_row(object, &wanted, &mut row).then(|| {
+                let whole = self.fixed.as_object().into_iter().flat_map(|fixed| fixed.iter()).chain(object.iter());
+                let whole = whole.map(|(key, value)| (key.clone(), value.clone()));
+                (row, Value::object(whole))
+            })
+        };
+        let rows = objects.iter().filter_map(row).collect();
+        PlanQuestion { columns, rows, ..self }
+    }
+
+    fn of_columns(random: &mut TestRandom, language: &PolicyLanguage) -> PlanQuestion {
         let of_sapl = language.name == "SAPL";
         let keys: &[&str] =
             if of_sapl { &["list", "kind", "owner"] } else { &["type", "size", "weight", "opened"] };
@@ -171,14 +215,18 @@ impl PlanQuestion {
         let columns = Columns::new(columns, unlisted).unwrap_or_default();
         let subscription = if of_sapl { sapl_subscription(random) } else { xacml_subscription(random) };
         let subscription = about(&subscription, Element::Resource, fixed.clone());
-        let rows = (0..ROWS_EACH).map(|_| row(random, &columns)).collect();
+        let rows = (0..ROWS_EACH).map(|_| {
+            let row = row(random, &columns);
+            let resource = columns.resource(&fixed, &row);
+            (row, resource)
+        });
+        let rows = rows.collect();
         PlanQuestion { subscription, fixed, columns, rows }
     }
 
-    /// The decision about one row.
-    fn decision(&self, pdp: &Pdp, row: &Row) -> Decision {
-        let resource = self.columns.resource(&self.fixed, row);
-        pdp.decide_once(&about(&self.subscription, Element::Resource, resource))
+    /// The decision about what a row stands for.
+    fn decision(&self, pdp: &Pdp, resource: &Value) -> Decision {
+        pdp.decide_once(&about(&self.subscription, Element::Resource, resource.clone()))
     }
 
     fn compare(
@@ -193,15 +241,16 @@ impl PlanQuestion {
             count.plans += 1;
             count.exact += u64::from(plan.exact);
             count.filters += u64::from(plan.kind == Kind::Filter);
-            for row in &self.rows {
-                let decision = self.decision(plain, row);
+            for (row, resource) in &self.rows {
+                let decision = self.decision(plain, resource);
                 count.rows += 1;
                 count.permitted += u64::from(decision.outcome == Outcome::Permit);
                 check(&plan, row, &decision).map_err(|message| {
                     format!("{message}\nrow {row:?}\n{}\n{plan:#?}", decision.to_json())
                 })?;
             }
-            show(&plan, &self.columns, &self.rows);
+            let rows: Vec<Row> = self.rows.iter().map(|(row, _)| row.clone()).collect();
+            show(&plan, &self.columns, &rows);
         }
         Ok(count)
     }
@@ -332,6 +381,15 @@ fn column(random: &mut TestRandom, key: &str) -> Column {
     if may_be_many && random.percent(25) { column.many() } else { column }
 }
 
+/// What a member of an object holds that is like a column.
+fn columns_value(random: &mut TestRandom, column: &Column) -> Value {
+    if !column.many {
+        return scalar(random, column.kind).value();
+    }
+    let count = random.below(4);
+    Value::array((0..count).map(|_| scalar(random, column.kind).value()))
+}
+
 fn row(random: &mut TestRandom, columns: &Columns) -> Row {
     let mut cells = Vec::new();
     for column in columns.all() {
@@ -374,8 +432,20 @@ fn scalar(random: &mut TestRandom, kind: ColumnType) -> Scalar {
             (1 << 53) + 1,
         ])),
         ColumnType::Decimal => Scalar::Decimal(
-            Decimal::parse(random.of(&["-1.5", "0", "2.5", "3", "3.00", "7", "0.1", "1e20", "1e2"]))
-                .unwrap_or(Decimal::ZERO),
+            Decimal::parse(random.of(&[
+                "-1.5",
+                "0",
+                "2.5",
+                "3",
+                "3.00",
+                // A double does not tell it from the one before.
+                "3.00000000000000000001",
+                "7",
+                "0.1",
+                "1e20",
+                "1e2",
+            ]))
+            .unwrap_or(Decimal::ZERO),
         ),
         ColumnType::Double => Scalar::Double(random.of(&[
             -1.5,
@@ -421,27 +491,4 @@ fn xacml_subscription(random: &mut TestRandom) -> Subscription {
 fn text(random: &mut TestRandom) -> Value {
     let number = random.below(6);
     Value::text(format!("v{number}"))
-}
-
-/// A plan and its rows as JSON, with what each dialect makes of it and which rows that means; `None` of one that is no
-/// filter.
-pub fn plan_line(plan: &Plan, columns: &Columns, rows: &[Row]) -> Option<serde_json::Value> {
-    if plan.kind != Kind::Filter {
-        return None;
-    }
-    let cell = |cell: &Cell| match cell {
-        Cell::Null => serde_json::Value::Null,
-        Cell::One(scalar) => scalar.to_json(),
-        Cell::Many(scalars) => scalars.iter().map(Scalar::to_json).collect(),
-    };
-    let cells: Vec<serde_json::Value> = rows.iter().map(|row| row.0.iter().map(cell).collect()).collect();
-    let mut line = serde_json::json!({"columns": columns.all(), "rows": cells});
-    for (name, dialect) in Dialect::ALL {
-        let within = plan.within(columns, dialect);
-        let expected: Vec<bool> = rows.iter().map(|row| within.matches(row)).collect();
-        let written = within.to_json(columns, dialect).ok()?;
-        line.as_object_mut()?
-            .insert(name.to_owned(), serde_json::json!({"expect": expected, "plan": written}));
-    }
-    Some(line)
 }

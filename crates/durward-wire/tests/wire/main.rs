@@ -7,7 +7,9 @@
 )]
 
 mod connection;
+mod ext_authz;
 mod frames;
+mod grpc;
 mod hostile;
 mod messages;
 mod requester;

@@ -319,7 +319,7 @@ impl PasskeysArguments {
             removed = remove(&mut account.passkeys);
             if removed > 0 {
                 // Sessions that began with them are over.
-                account.password_since_ms = now().ms();
+                account.end_sessions(now());
             }
         })?;
         if removed == 0 {
@@ -371,8 +371,7 @@ impl PasswdArguments {
         let password = Password::new(&text).map_err(failed)?;
         let stored = directory.hash_new(&password).map_err(not_set)?;
         let set = |account: &mut Account| {
-            account.password = Some(stored);
-            account.password_since_ms = now().ms();
+            account.set_password(stored, now());
             account.must_change_password |= self.must_change;
         };
         if directory.change(&user, set).map_err(failed)? { Ok(()) } else { Err(self.named.nobody()) }
@@ -395,8 +394,7 @@ impl AddArguments {
         let text = password::read(self.passwd.password_file.as_deref())?;
         let password = Password::new(&text).map_err(failed)?;
         let mut account = Account::new(&user);
-        account.password = Some(directory.hash_new(&password).map_err(not_set)?);
-        account.password_since_ms = now().ms();
+        account.set_password(directory.hash_new(&password).map_err(not_set)?, now());
         account.must_change_password = self.passwd.must_change;
         account.groups.clone_from(&self.groups);
         for (name, value) in &self.attributes {

@@ -1,12 +1,13 @@
 //! `durward users second-step`: gives a user a device for codes, or takes it from who has lost it. Of a user in an LDAP directory it is kept
-//! beside that, under the name that the directory writes.
+//! beside that, under the name as the directory compares names.
 
 use durward_server::{IdentitySettings, account_in};
 use durward_session::identity::SystemEntropy;
+use durward_session::identity::passkey::Passkeys;
 use durward_session::identity::session::User;
 use durward_session::identity::user::{Account, Directory, RecoveryCodes, SecondStep, Totp};
 
-use super::{NamedUser, failed, now};
+use super::{NamedUser, clock, failed, now};
 use crate::failure::CommandError;
 use crate::serve::read_settings;
 use crate::to_stdout;
@@ -44,7 +45,8 @@ impl SecondStepArguments {
         let account = self.found_outside(&settings, &user)?;
         let user = account.user().map_err(failed)?;
         let directory = place.open_or_begin()?.0;
-        Ok(Kept { new: Some(Account::new(&user)), user, directory })
+        let new = Account { entry: account.entry, ..Account::new(&user) };
+        Ok(Kept { new: Some(new), user, directory })
     }
 
     /// The user in the directory of their realm.
@@ -57,7 +59,7 @@ impl SecondStepArguments {
                 .hint("it serves several realms: name one in `identity.ldap.realms`"));
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let found = runtime.block_on(account_in(ldap, user)).map_err(failed)?;
+        let found = runtime.block_on(account_in(ldap, user, &clock())).map_err(failed)?;
         found.ok_or_else(|| {
             CommandError::new(format!(
                 "the directory of the realm `{}` has no user `{}`",
@@ -72,11 +74,18 @@ impl SecondStepArguments {
         let totp = Totp::generate(&SystemEntropy).map_err(failed)?;
         let (codes, recovery) = RecoveryCodes::generate(&SystemEntropy).map_err(failed)?;
         let uri = totp.to_uri("durward", user.subject());
+        let entry = new.as_ref().and_then(|account| account.entry.clone());
+        let is_outside = new.is_some();
         let set = |account: &mut Account| {
+            if is_outside && !account.is_of_entry(entry.as_deref()) {
+                // Of whoever had the name before.
+                account.passkeys = Passkeys::default();
+            }
+            account.entry = entry.clone().or(account.entry.take());
             account.second_step =
                 Some(SecondStep { totp: totp.clone(), used: None, recovery: recovery.clone() });
             // Sessions that began without it are over.
-            account.password_since_ms = now().ms();
+            account.end_sessions(now());
         };
         if !directory.change(&user, set).map_err(failed)? {
             let mut account = new.ok_or_else(|| self.named.nobody())?;
@@ -100,7 +109,7 @@ impl SecondStepArguments {
         let remove = |account: &mut Account| {
             has_had = account.second_step.take().is_some();
             if has_had {
-                account.password_since_ms = now().ms();
+                account.end_sessions(now());
             }
         };
         let is_known = kept.directory.change(&kept.user, remove).map_err(failed)?;

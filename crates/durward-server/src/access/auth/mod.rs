@@ -19,6 +19,7 @@ use base64::prelude::BASE64_STANDARD;
 use durward_sources::{Claims, NotBelieved, TokenIssuer};
 use hyper::Method;
 use hyper::header::{AUTHORIZATION, HeaderMap};
+use serde_json::Map;
 use smol_str::SmolStr;
 use tokio::sync::watch;
 
@@ -85,14 +86,18 @@ enum By {
     Token,
     /// The session of a user.
     Session,
+    /// The operator's word: a certificate or an address that settings name.
+    Program,
+    /// Its address or its certificate: a gateway, which speaks of others.
+    Place,
 }
 
 impl Identity {
     /// Whether there were credentials.
     pub(crate) fn is_authenticated(&self) -> bool {
         match self.by {
-            By::Nothing => false,
-            By::Secret | By::Token | By::Session => true,
+            By::Nothing | By::Place => false,
+            By::Secret | By::Token | By::Session | By::Program => true,
         }
     }
 
@@ -109,6 +114,20 @@ impl Identity {
             by: By::Session,
             settings: 0,
         }
+    }
+
+    /// A program that settings name by its certificate or its address. It asks about users of its own, so its word about a subject counts.
+    pub(crate) fn of_program(tenant: SmolStr, name: &str) -> Identity {
+        let by = By::Program;
+        Identity { may_assert_subjects: true, by, ..Identity::of_session(tenant, name) }
+    }
+}
+
+impl Identity {
+    /// Something in front of an application, such as a gateway, which is known by the place it asks from. Its word about a subject counts for
+    /// nothing: a surface that lets it ask verifies subjects itself.
+    pub(crate) fn of_proxy(tenant: SmolStr, name: &str) -> Identity {
+        Identity { by: By::Place, ..Identity::of_session(tenant, name) }
     }
 }
 
@@ -131,6 +150,17 @@ impl Identity {
     pub(crate) fn of_nobody(tenant: &str) -> Identity {
         Identity { by: By::Nothing, ..Identity::of_test(tenant, "") }
     }
+}
+
+/// What a token of an identity provider says.
+#[derive(Clone, Debug)]
+pub(crate) struct TokenClaims {
+    /// Who it is about: `sub`.
+    pub(crate) subject: String,
+    /// Whose policies decide, where it says so.
+    pub(crate) tenant: Option<String>,
+    /// All of it.
+    pub(crate) all: Map<String, serde_json::Value>,
 }
 
 /// Why somebody may not ask.
@@ -285,6 +315,15 @@ impl Authenticator {
             Err(Denied::Busy) => "busy",
         });
         verified
+    }
+
+    /// What a token of `[auth.jwt]` says, where there are such tokens. One that is bound to a key is not taken: whoever shows it to somebody else has
+    /// not shown the key here.
+    ///
+    /// # Errors
+    /// A token that is not accepted.
+    pub(crate) async fn claims(&self, token: &str) -> Result<TokenClaims, Denied> {
+        self.verifier.load_full().claims(token).await
     }
 
     /// Who this is, where that is known without verifying: credentials that were right a moment ago, or nobody where none are needed.

@@ -12,8 +12,8 @@ use smol_str::SmolStr;
 
 use super::cache::{self, Cache};
 use super::secret::{self, Secrets};
-use super::{By, Denied, Identity, Presented, PresentedProof, Tokens};
-use crate::access::dpop::{self, CheckedProof, NotProved, Seen};
+use super::{By, Denied, Identity, Presented, PresentedProof, TokenClaims, Tokens};
+use crate::access::dpop::{self, CheckedProof, NotProved, Seen, Share, TakenProof};
 use crate::base::Clock;
 use crate::base::settings::{AuthSettings, ConfigError, JwtSettings, UserSettings};
 
@@ -68,7 +68,7 @@ impl Verifier {
             tokens,
             token_files,
             cache: Cache::new(settings),
-            proofs: Arc::default(),
+            proofs: Arc::new(Seen::since(Moment::of(clock()))),
             settings: settings.clone(),
             clock: Arc::clone(clock),
             changes: Changes::default(),
@@ -139,7 +139,7 @@ impl Verifier {
             By::Nothing => self.changes.nothing,
             By::Token => self.changes.tokens,
             // No setting ends a session.
-            By::Session => 0,
+            By::Session | By::Place | By::Program => 0,
             By::Secret => self.changes.users.get(&identity.name).copied().unwrap_or(0),
         };
         changed <= identity.settings
@@ -165,6 +165,20 @@ impl Verifier {
             Presented::Bearer(token) => self.key_of_token(token),
         };
         self.cache.get(&cache_key, now)?.ok().filter(|identity| identity.bound.is_none())
+    }
+
+    /// What a token says.
+    pub(super) async fn claims(&self, token: &str) -> Result<TokenClaims, Denied> {
+        let Some(tokens) = self.tokens.as_ref().filter(|_| token.len() <= CREDENTIALS_BYTES_MAX) else {
+            return Err(Denied::Wrong);
+        };
+        let now = (self.clock)();
+        let read = tokens.verify(token, now).await?;
+        if read.bound.is_some() {
+            return Err(Denied::Wrong);
+        }
+        let all = tokens.claims(token, now).await?;
+        Ok(TokenClaims { subject: read.subject, tenant: read.tenant, all })
     }
 
     fn key_of_password(&self, name: &str, password: &str) -> cache::CacheKey {
@@ -233,8 +247,11 @@ impl Verifier {
             token: Some(&shown.token),
             now,
         };
-        let taken = CheckedProof::read(&shown.proof, &expected).and_then(|proof| {
-            if proof.thumbprint() == bound { Ok(proof.take(&self.proofs, now)?) } else { Err(NotProved::Key) }
+        let share = Share::caller(&format!("{} {}", identity.tenant, identity.name));
+        let read = CheckedProof::read(&shown.proof, &expected).and_then(|it| it.made_since(&self.proofs));
+        let taken = read.and_then(|proof| match proof.thumbprint() == bound {
+            true => proof.take(&self.proofs, now, &[share]).map(TakenProof::keep),
+            false => Err(NotProved::Key),
         });
         match taken {
             Ok(_) => Ok(()),

@@ -1,11 +1,13 @@
 //! Proofs of possession (DPoP, RFC 9449) on requests: read, compared with the request, and each taken once.
 //!
 //! ```text
-//!   headers --shown--> text --Proofs::check--> CheckedProof --Proofs::take--> ProvenKey
+//!   headers --shown--> text --Proofs::check--> CheckedProof --Proofs::take--> TakenProof --keep--> ProvenKey
 //! ```
 //!
-//! A proof is taken when all else is known to be right: whoever has nothing to show beside it fills no memory. That it was taken, a
-//! node remembers for itself, for as long as the proof could be shown again.
+//! A proof is taken when all else is known to be right, and kept when something has come of it: whoever has nothing to show beside it fills
+//! no memory. That it was taken, a node remembers for itself, for as long as the proof could be shown again, and until it ends. So of a
+//! proof that was made before the node began, nobody knows whether it was shown: it must have a `nonce` from after that, where nonces are
+//! given out, and else it is refused. Left open are proofs of clients whose clocks are ahead, by as much as they are.
 
 mod nonces;
 mod seen;
@@ -18,7 +20,7 @@ use durward_session::identity::{IdentityError, Moment};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 use nonces::Nonces;
-pub(crate) use seen::Seen;
+pub(crate) use seen::{Seen, Share, TakenProof};
 
 /// Where proofs are.
 pub(crate) const DPOP: HeaderName = HeaderName::from_static("dpop");
@@ -42,6 +44,8 @@ pub(crate) enum NotProved {
     Again,
     /// The proof must have a `nonce` that this server gave out a moment ago.
     Nonce,
+    /// It was made before this server began: nobody knows whether it was shown then.
+    Early,
     /// Nothing more can be remembered: nobody knows whether it was shown before.
     Full,
 }
@@ -55,6 +59,7 @@ impl NotProved {
             NotProved::Key => "it is by another key than the token is bound to",
             NotProved::Again => "its jti was used before",
             NotProved::Nonce => "its nonce must be the one in DPoP-Nonce",
+            NotProved::Early => "its iat is before this server was started: make another one",
             NotProved::Full => "too many proofs are being shown",
         }
     }
@@ -86,18 +91,30 @@ impl CheckedProof {
         Ok(CheckedProof(proof))
     }
 
+    /// That it was made while this was remembered.
+    ///
+    /// # Errors
+    /// It was made before.
+    pub(crate) fn made_since(self, seen: &Seen) -> Result<CheckedProof, NotProved> {
+        if seen.is_older(&self.0) { Err(NotProved::Early) } else { Ok(self) }
+    }
+
     /// What names its key. Whoever acts on it takes the proof.
     pub(crate) fn thumbprint(&self) -> &str {
         self.0.thumbprint()
     }
 
-    /// Takes the proof, which is good once.
+    /// Takes the proof, which is good once, of whoever has these shares.
     ///
     /// # Errors
     /// It was taken before, or there is no room.
-    pub(crate) fn take(self, seen: &Seen, now: Moment) -> Result<ProvenKey, NotProved> {
-        seen.put(&self.0, now)?;
-        Ok(ProvenKey(self.0.thumbprint().to_owned()))
+    pub(crate) fn take<'s>(
+        &self,
+        seen: &'s Seen,
+        now: Moment,
+        shares: &[Share],
+    ) -> Result<TakenProof<'s>, NotProved> {
+        seen.put(&self.0, now, shares)
     }
 }
 
@@ -147,9 +164,13 @@ impl Proofs {
     ///
     /// # Errors
     /// There is no randomness.
-    pub(crate) fn new(service: Option<&Service>, needs_nonces: bool) -> Result<Proofs, IdentityError> {
+    pub(crate) fn new(
+        service: Option<&Service>,
+        needs_nonces: bool,
+        now: Moment,
+    ) -> Result<Proofs, IdentityError> {
         let nonces = Nonces::new(service)?;
-        Ok(Proofs { seen: Seen::default(), pushed: Seen::default(), nonces, needs_nonces })
+        Ok(Proofs { seen: Seen::since(now), pushed: Seen::since(now), nonces, needs_nonces })
     }
 
     /// Reads a proof, and compares it with the request.
@@ -158,9 +179,14 @@ impl Proofs {
     /// It is none, of another request, or has not the `nonce` that it needs. One that it need not have must be right as well.
     pub(crate) fn check(&self, text: &str, expected: &ProofExpected<'_>) -> Result<CheckedProof, NotProved> {
         let checked = CheckedProof::read(text, expected)?;
+        let is_older = self.seen.is_older(&checked.0);
         match checked.0.nonce() {
-            None if self.needs_nonces => Err(NotProved::Nonce),
+            None if self.needs_nonces || is_older => Err(NotProved::Nonce),
             Some(nonce) if !self.nonces.gave(nonce, expected.now) => Err(NotProved::Nonce),
+            // What was given out since says that the proof was made since.
+            Some(nonce) if is_older && !self.nonces.gave_since(nonce, self.seen.began_s()) => {
+                Err(NotProved::Nonce)
+            }
             Some(_) | None => Ok(checked),
         }
     }
@@ -171,21 +197,24 @@ impl Proofs {
     /// As of [`CheckedProof::take`].
     pub(crate) fn take(
         &self,
-        proof: CheckedProof,
+        proof: &CheckedProof,
         shown_for: ShownFor,
         now: Moment,
-    ) -> Result<ProvenKey, NotProved> {
+        shares: &[Share],
+    ) -> Result<TakenProof<'_>, NotProved> {
         let seen = match shown_for {
             ShownFor::Token => &self.seen,
             ShownFor::Push => &self.pushed,
         };
-        proof.take(seen, now)
+        proof.take(seen, now, shares)
     }
 
     /// What the next proof is to have in it, where an answer has to say that: always where it must have one, and else where one was wrong.
     pub(crate) fn next_nonce(&self, refused: Option<NotProved>, now: Moment) -> Option<HeaderValue> {
         let is_told = self.needs_nonces || refused == Some(NotProved::Nonce);
-        is_told.then(|| HeaderValue::try_from(self.nonces.at(now)?).ok()).flatten()
+        // One of the second of the start may be of before.
+        let after_start = Moment::from_ms((self.seen.began_s() + 1) * 1000);
+        is_told.then(|| HeaderValue::try_from(self.nonces.at(now.max(after_start))?).ok()).flatten()
     }
 }
 

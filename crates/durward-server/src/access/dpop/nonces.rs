@@ -44,6 +44,11 @@ impl Nonces {
         })
     }
 
+    /// Whether one was given out after this second.
+    pub(super) fn gave_since(&self, nonce: &str, second: u64) -> bool {
+        self.made_s(nonce).is_some_and(|made_s| made_s > second)
+    }
+
     /// When one was made that is of this cluster.
     fn made_s(&self, nonce: &str) -> Option<u64> {
         let bytes = URL_SAFE_NO_PAD.decode(nonce).ok()?;

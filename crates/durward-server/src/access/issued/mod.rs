@@ -89,7 +89,7 @@ impl Issued {
             issuer: issuer.clone(),
             keys: Keys::open(settings, source, now).map_err(wrong)?,
             participants: Participants::default(),
-            proofs: Proofs::new(service, settings.dpop_nonces_required).map_err(wrong)?,
+            proofs: Proofs::new(service, settings.dpop_nonces_required, now).map_err(wrong)?,
             recalls: Recalls::default(),
             revoked: Arc::new(Revoked::open(settings.data.as_deref(), now).map_err(wrong)?),
             clients: ArcSwap::from_pointee(settings.clients.clone()),

@@ -57,6 +57,30 @@ impl<T: Ord> Participants<T> {
         true
     }
 
+    /// The same for one who may come again, and is then who is told: of those that are `alike`, the last `most` are.
+    pub(crate) fn note_last(
+        &self,
+        who: &Who,
+        client: T,
+        most: usize,
+        is_alike: impl Fn(&T, &T) -> bool,
+    ) -> bool {
+        {
+            let mut all = self.all();
+            if let Some((_, clients)) = all.get_mut(&who.id) {
+                clients.retain(|known| *known != client);
+                let mut alike = clients.iter().filter(|known| is_alike(known, &client)).count();
+                // They stand in the order in which they came.
+                clients.retain(|known| {
+                    let is_too_many = is_alike(known, &client) && alike >= most;
+                    alike -= usize::from(is_too_many);
+                    !is_too_many
+                });
+            }
+        }
+        self.note(who, client)
+    }
+
     /// Those that a revocation may be about.
     pub(crate) fn of(&self, revocation: &Revocation) -> Vec<(User, SessionId)> {
         let all = self.all();

@@ -1,7 +1,11 @@
 //! A subject in SAPL's words: one object.
 
+use std::sync::Arc;
+
 use durward_pdp::ir::Value;
 use durward_pdp::ir::json;
+use durward_pdp::ir::value::Object;
+use durward_session::identity::user::Account;
 use serde_json::{Map, json};
 use smol_str::SmolStr;
 
@@ -19,6 +23,22 @@ pub(crate) fn shown(subject: &Value) -> Option<Shown> {
     };
     let [session, jwt] = TOKENS;
     text(session).map(Shown::Session).or_else(|| text(jwt).map(Shown::Jwt))
+}
+
+/// What is known of a user: groups, attributes and the realm.
+pub(crate) fn of_account(account: &Account) -> Arc<Object> {
+    let texts = |texts: &[String]| Value::array(texts.iter().map(Value::text));
+    let attributes =
+        account.attributes.iter().map(|(name, values)| (SmolStr::from(name.as_str()), texts(values)));
+    Arc::new(
+        [
+            ("realm", Value::text(&account.realm)),
+            ("groups", texts(&account.groups)),
+            ("attributes", Value::object(attributes)),
+        ]
+        .into_iter()
+        .collect(),
+    )
 }
 
 /// The subject that policies see.

@@ -64,6 +64,16 @@ impl Fence {
         }
     }
 
+    /// Looks at a subject whose credentials the surface has verified. What is known of it is data, and never read as a token.
+    ///
+    /// # Errors
+    /// It has a member that would be.
+    pub(crate) fn check_verified(&self, subject: &Value) -> Result<(), SubjectError> {
+        let Value::Object(members) = subject else { return Ok(()) };
+        let has_token = document::TOKENS.iter().any(|name| members.contains_key(*name));
+        if has_token { Err(SubjectError::Mixed) } else { Ok(()) }
+    }
+
     /// Looks at the subject of a subscription. One that is not there, or null, says nothing.
     ///
     /// # Errors

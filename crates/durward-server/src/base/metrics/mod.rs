@@ -30,7 +30,8 @@ const REQUEST_BUCKETS_S: [f64; 11] = [2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 5e
 
 /// What `durward_limits_hit_total` counts: settings by their names, and after their section what has no setting of its own: `identity.body`
 /// and `oauth.body`, `limits.request` for any of a request in `[limits]`, and `sapl.subscriptions` for what can be numbered.
-const LIMITS: [&str; 19] = [
+const LIMITS: [&str; 20] = [
+    "doors.decision_ms_max",
     "identity.body",
     "limits.request",
     "oauth.body",
@@ -139,6 +140,12 @@ struct ByTenant {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByDoor {
+    door: Word,
+    result: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByLimit {
     limit: Word,
 }
@@ -157,6 +164,7 @@ pub(crate) struct Metrics {
     pub(crate) connections_open: Gauge,
     connections: Family<ByResult, Counter>,
     limits_hit: Family<ByLimit, Counter>,
+    door_answers: Family<ByDoor, Counter>,
     policy_loads: Family<ByResult, Counter>,
     policy_warnings: Gauge,
     known_names: Gauge,
@@ -235,6 +243,9 @@ impl Metrics {
         );
         let limits_hit = Family::default();
         registry.register("limits_hit", "Times a limit was hit, by setting", limits_hit.clone());
+        let door_answers = Family::default();
+        let help = "Answers to gateways, by kind of gateway and result";
+        registry.register("door_answers", help, door_answers.clone());
         let policy_loads = Family::default();
         registry.register("policy_loads", "Times policies were read, by result", policy_loads.clone());
         let policy_warnings = Gauge::default();
@@ -295,6 +306,7 @@ impl Metrics {
             connections_open,
             connections,
             limits_hit,
+            door_answers,
             policy_loads,
             policy_warnings,
             known_names,
@@ -314,6 +326,11 @@ impl Metrics {
         };
         metrics.start_at_zero();
         metrics
+    }
+
+    /// Counts an answer to a gateway.
+    pub(crate) fn door_answered(&self, door: &'static str, result: &'static str) {
+        self.door_answers.get_or_create(&ByDoor { door: Word(door), result: Word(result) }).inc();
     }
 
     /// What never happened is a zero and not a gap: alarms can be written before the first time.

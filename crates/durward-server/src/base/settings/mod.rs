@@ -5,17 +5,24 @@
 
 mod auth;
 mod authzen;
+mod brokers;
 mod bundles;
+mod callers;
+pub(crate) mod doors;
+mod doors_path;
 mod dpop;
 mod environment;
 mod identity;
+mod kubernetes;
 mod ldap;
 mod listen;
 mod log;
 mod names;
 mod nats;
+mod nats_callout;
 mod network;
 mod oauth;
+mod opa;
 mod opcua;
 mod openam;
 mod openam_policies;
@@ -28,6 +35,7 @@ mod reset;
 mod sapl;
 mod scim;
 mod server;
+mod typed;
 pub(crate) mod upstream;
 pub(crate) mod words;
 mod xacml;
@@ -43,7 +51,11 @@ pub use authzen::{
     AuthzenActionSettings, AuthzenEntitySettings, AuthzenLanguage, AuthzenReasons, AuthzenSaplSettings,
     AuthzenSettings, AuthzenXacmlSettings, NoTemplate, StoredProperties, Template,
 };
+pub use brokers::BrokerSettings;
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
+pub use callers::CallerSettings;
+pub use doors::{DoorAllow, DoorExtension, DoorIdentity, DoorRouteSettings, DoorsSettings, NoDoorIdentity};
+pub use doors_path::{NoPathTemplate, PathTemplate};
 pub use dpop::{BoundSubjects, ClientDpop};
 pub use durward_sources::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
@@ -53,18 +65,22 @@ pub use environment::Overrides;
 pub use identity::{
     AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, SubjectsAssertedBy, WithoutStore,
 };
+pub use kubernetes::{KubernetesErrors, KubernetesSettings};
 pub use ldap::{LdapFollow, LdapMemberIs, LdapUserSettings};
 pub(crate) use listen::SurfaceSet;
 pub use listen::{ListenSettings, ListenSurface};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
 pub use nats::NatsStoreSettings;
+pub use nats_callout::NatsCalloutSettings;
 pub use network::{Network, NetworkParseError};
 pub(crate) use oauth::is_scope;
 pub use oauth::{ClientGrant, OauthClientSettings, OauthSettings, TokenAlgorithm};
+pub use opa::{OpaSettings, OpaShape};
 pub use opcua::{
     OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings,
 };
+pub(crate) use openam::WebOrigin;
 pub use openam::{CookieSameSite, OpenamSettings};
 pub use openam_policies::{AskedIn, OpenamApplicationSettings};
 pub use pages::PagesSettings;
@@ -102,6 +118,14 @@ pub struct Settings {
     pub sapl: SaplSettings,
     /// Decisions for clients of AuthZEN.
     pub authzen: AuthzenSettings,
+    /// Decisions for clients of the Open Policy Agent.
+    pub opa: OpaSettings,
+    /// Logins and permissions for message brokers.
+    pub brokers: BrokerSettings,
+    /// Authorization for Kubernetes.
+    pub kubernetes: KubernetesSettings,
+    /// Decisions for gateways.
+    pub doors: DoorsSettings,
     /// SAPL's decisions over RSocket.
     pub rsocket: RsocketSettings,
     /// Plans over HTTP.
@@ -143,6 +167,10 @@ impl Settings {
         self.rsocket.check()?;
         self.plan.check()?;
         self.authzen.check(&self.identity)?;
+        self.kubernetes.check(&self.auth)?;
+        self.opa.check(&self.auth)?;
+        self.brokers.check(&self.identity, &self.auth)?;
+        self.doors.check()?;
         self.auth.check()?;
         self.identity.check(&self.oauth)?;
         self.identity.scim.check(&self.identity, &self.auth)?;
@@ -276,6 +304,9 @@ impl Settings {
             weak.extend(self.remote_bundles.weaknesses());
         }
         weak.extend(self.oauth.weaknesses());
+        weak.extend(self.kubernetes.weaknesses());
+        weak.extend(self.brokers.weaknesses());
+        weak.extend(self.doors.weaknesses());
         if self.openam.on {
             weak.extend(self.openam.weaknesses());
         }

@@ -1,6 +1,7 @@
 //! `[openam]`: the REST calls of OpenAM, for clients and agents that were written for it.
 
 use durward_net::url::Url;
+use hyper::Uri;
 use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
@@ -69,6 +70,9 @@ pub struct OpenamSettings {
     /// The addresses below which agents may be told that a session has ended, such as `https://app.example.org/agent/`. Nobody
     /// else is called. Default: none.
     pub notified: Vec<String>,
+    /// The origins to which browsers may be sent beside this server's own and `https` of the cookie's domain, such as
+    /// `https://app.example.org:8443`. Default: none.
+    pub goto_origins: Vec<String>,
     /// Applications whose policies may be evaluated. Default: none.
     pub applications: Vec<OpenamApplicationSettings>,
 }
@@ -91,6 +95,7 @@ impl Default for OpenamSettings {
             danger_legacy_identity: false,
             policy_group: None,
             notified: Vec::new(),
+            goto_origins: Vec::new(),
             applications: Vec::new(),
         }
     }
@@ -124,6 +129,12 @@ impl OpenamSettings {
         if let Some(error) = self.notified.iter().find_map(|text| wrong_with_notified(text)) {
             return wrong("openam.notified", &error);
         }
+        if let Some(text) = self.goto_origins.iter().find(|text| WebOrigin::read_alone(text).is_none()) {
+            let message = format!(
+                "has `{text}`: an origin is `https://` or `http://`, a host, and a port where it is not the usual one"
+            );
+            return wrong("openam.goto_origins", &message);
+        }
         OpenamApplicationSettings::check_all(&self.applications)
     }
 
@@ -153,6 +164,43 @@ impl OpenamSettings {
     }
 }
 
+/// Where pages come from: what browsers keep apart (RFC 6454).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WebOrigin {
+    pub(crate) is_https: bool,
+    /// In lower case.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
+
+impl WebOrigin {
+    /// The origin of an address; nothing for what is no address of the web, or names a user.
+    pub(crate) fn read(address: &str) -> Option<WebOrigin> {
+        let address: Uri = address.parse().ok()?;
+        let is_https = match address.scheme_str()? {
+            "https" => true,
+            "http" => false,
+            _ => return None,
+        };
+        let authority = address.authority().filter(|authority| !authority.as_str().contains('@'))?;
+        let host = authority.host();
+        let port = match authority.as_str().strip_prefix(host)? {
+            "" => Some(if is_https { 443 } else { 80 }),
+            rest => {
+                let digits = rest.strip_prefix(':')?;
+                digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))
+            }
+        };
+        Some(WebOrigin { is_https, host: host.to_ascii_lowercase(), port: port? })
+    }
+
+    /// The same of a text that is nothing else.
+    fn read_alone(text: &str) -> Option<WebOrigin> {
+        let is_alone = text.split_once("://").is_some_and(|(_, rest)| !rest.contains(['/', '?', '#']));
+        WebOrigin::read(text).filter(|origin| is_alone && !origin.host.is_empty())
+    }
+}
+
 /// What is the matter with an address below which agents are told.
 fn wrong_with_notified(text: &str) -> Option<String> {
     let is_web = ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme));
@@ -162,4 +210,42 @@ fn wrong_with_notified(text: &str) -> Option<String> {
         ));
     }
     Url::read(text).err().map(|error| format!("has `{text}`: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_is_a_scheme_a_host_and_a_port() {
+        let read = |text: &str| {
+            WebOrigin::read(text).map(|WebOrigin { is_https, host, port }| (is_https, host, port))
+        };
+        assert_eq!(read("https://A.example/x?y"), Some((true, "a.example".to_owned(), 443)));
+        assert_eq!(read("http://a.example:8080"), Some((false, "a.example".to_owned(), 8080)));
+        assert_eq!(read("http://[::1]:80/"), Some((false, "[::1]".to_owned(), 80)));
+        for none in [
+            "",
+            "/",
+            "a.example",
+            "ftp://a.example",
+            "https://a@b.example/",
+            "https://a.example:x/",
+            "https://a.example:/",
+            "https://a.example:99999/",
+            "https://a.example:+443/",
+        ] {
+            assert_eq!(read(none), None, "{none}");
+        }
+        let told = |origin: &str| {
+            let goto_origins = vec![origin.to_owned()];
+            OpenamSettings { goto_origins, ..OpenamSettings::default() }.check().is_err()
+        };
+        assert!(!told("https://a.example") && !told("http://a.example:8080"));
+        for wrong in
+            ["https://a.example/", "https://a.example/x", "a.example", "https://*.example?", "", "https://"]
+        {
+            assert!(told(wrong), "{wrong}");
+        }
+    }
 }

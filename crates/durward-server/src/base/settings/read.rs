@@ -143,6 +143,7 @@ impl Settings {
         self.identity.pages.paths().into_iter().for_each(start);
         self.identity.reset.paths().into_iter().for_each(start);
         self.identity.ldap.iter_mut().flat_map(|ldap| ldap.paths()).for_each(start);
+        self.brokers.nats.iter_mut().flat_map(|nats| nats.paths()).for_each(start);
         start(&mut self.oauth.data);
         start(&mut self.remote_bundles.auth_value_path);
         for entities in &mut self.authzen.entities {

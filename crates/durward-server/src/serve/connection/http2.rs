@@ -73,7 +73,7 @@ where
                     activity.authenticate();
                 }
                 // Streams of events have limits of their own.
-                let held = held.filter(|_| matches!(answer.body(), Body::Whole(_)));
+                let held = held.filter(|_| !matches!(answer.body(), Body::Events(_)));
                 answer.map(|body| Tracked { body, guard, held })
             })
         }
@@ -194,7 +194,8 @@ fn name_host(request: &mut Request<Incoming>) {
 struct Tracked {
     body: Body,
     guard: Arc<RequestGuard>,
-    /// Of an answer that comes in one piece, which takes it over: among all connections it counts until it is taken.
+    /// Of an answer that comes in one piece, which takes it over: among all connections it counts until it is taken. Streams of events have
+    /// none, other streams keep it.
     held: Option<Held>,
 }
 
@@ -227,12 +228,15 @@ impl HttpBody for Tracked {
         mut self: Pin<&mut Self>,
         task: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Piece>, Self::Error>>> {
-        if let Body::Events(_) = self.body {
+        let is_endless = self.body.is_endless();
+        if is_endless {
             self.guard.is_read();
         }
         let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(task) else { return Poll::Pending };
         let Tracked { guard, held, .. } = &mut *self;
-        let piece = |bytes| Piece { bytes, _guard: Arc::clone(guard), _held: held.take() };
+        // What goes on counts until its end.
+        let held = if is_endless { None } else { held.take() };
+        let piece = |bytes| Piece { bytes, _guard: Arc::clone(guard), _held: held };
         Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(piece))))
     }
 

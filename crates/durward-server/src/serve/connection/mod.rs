@@ -222,7 +222,7 @@ mod tests {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let surfaces = SurfaceSet::of(&http.settings.server.surfaces);
-        let peer = Peer { address: client, surfaces };
+        let peer = Peer { address: client, has_certificate: false, surfaces };
         serve_as(stream, peer, http, stopping, Arc::new(Activity::new(Instant::now()))).await;
     }
 

@@ -24,9 +24,27 @@ pub(super) const WHO_AUTHENTICATES_AUTHZEN: &str =
 pub(super) const WHO_IS_OF_TENANT: &str =
     "callers that `[auth]` accepts, of this tenant; if `authzen.on` is set, or on a loopback address";
 
+/// A gateway. Not there unless `doors.on` is set.
+pub(super) const WHO_IS_GATEWAY: &str = "gateways: of `doors.proxies`, with a client certificate, or with credentials that `[auth]` accepts; if `doors.on` is set";
+
+/// Whether the server can decide is not secret.
+pub(super) const WHO_CONNECTS_TO_DOORS: &str = "anyone who can connect; if `doors.on` is set";
+
 /// Metadata is not secret.
 pub(super) const WHO_CONNECTS_AUTHZEN: &str =
     "anyone who can connect; if AuthZEN is on and `authzen.url` is set";
+
+/// Not there unless `kubernetes.on` is set.
+pub(super) const WHO_IS_API_SERVER: &str =
+    "callers that `[auth]` or `[kubernetes.callers]` accepts; if `kubernetes.on` is set";
+
+/// Not there unless `brokers.rabbitmq` is set.
+pub(super) const WHO_IS_RABBITMQ: &str =
+    "callers that `[auth]` or `[brokers.callers]` accepts; if `brokers.rabbitmq` is set";
+
+/// Not there unless `brokers.emqx` is set.
+pub(super) const WHO_IS_EMQX: &str =
+    "callers that `[auth]` or `[brokers.callers]` accepts; if `brokers.emqx` is set";
 
 /// Whoever knows a password. Not there unless `identity.users` or `identity.ldap` is set.
 pub(super) const WHO_LOGS_IN: &str = "a user who logs in; if `[identity]` has users";

@@ -5,9 +5,10 @@ use durward_pdp::ir::Value;
 use durward_pdp::ir::value::Object;
 use hyper::StatusCode;
 
+use super::answer::write_error;
 use super::decide::{Asking, Logged};
-use super::question::{Parts, Wrong, body, object_member};
-use super::verdict::write_error;
+use super::parts::{Parts, body, object_member};
+use crate::question::Wrong;
 
 /// When evaluations end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +96,8 @@ async fn one(asking: &Asking<'_>, defaults: &Parts, item: &Object, out: &mut Str
     match decided {
         Ok((verdict, context)) => {
             let telling = asking.surface.telling(context.as_deref());
-            verdict.write(&telling, out);
-            verdict.is_true(&telling)
+            telling.write(&verdict, out);
+            telling.is_true(&verdict)
         }
         Err(wrong) => {
             write_error(&wrong, out);

@@ -1,27 +1,17 @@
-//! One question, decided in the language of the tenant's policies, counted and recorded as the other surfaces do.
+//! One question of AuthZEN: who may ask it, what is known of its entities, and the decision.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
 
-use durward_pdp::ir::Value;
-use durward_pdp::ir::path::Element;
 use durward_pdp::ir::value::Object;
-use durward_pdp::record::{Record, Recorded};
 use durward_session::identity::session::User;
-use durward_session::identity::user::Account;
 use hyper::StatusCode;
-use smol_str::SmolStr;
 
-use super::question::{Entity, Question, Wrong};
-use super::verdict::Verdict;
 use super::{Ask, Surface};
 use crate::access::auth::Identity;
-use crate::access::subject::Shown;
-use crate::access::subject::fence::SubjectError;
+use crate::access::subject::{Shown, document};
 use crate::base::settings::StoredProperties;
-use crate::decider::{Decision, Full, Once, Outcome, Subscription};
-use crate::decision_log::{Account as LogAccount, Caller, Surface as Way};
+use crate::decision_log::Surface as Way;
+use crate::question::{Asked, Entity, Logged as AskedLogged, Question, SubjectBy, Verdict, Wrong};
 use crate::surfaces::http::Call;
 
 /// A request by somebody who may ask.
@@ -49,28 +39,40 @@ impl Asking<'_> {
         let mut out = String::with_capacity(32);
         let context = question.context.clone();
         let verdict = self.decide(question, Logged::Each).await?;
-        verdict.write(&self.surface.telling(context.as_deref()), &mut out);
+        self.surface.telling(context.as_deref()).write(&verdict, &mut out);
         Ok(out)
     }
 
     /// Decides a question, after what is known of its entities was added.
     pub(super) async fn decide(&self, question: Question, recorded: Logged) -> Result<Verdict, Wrong> {
-        let token = self.fenced(&question.subject)?;
-        let question = self.known(question, token.is_some()).await?;
-        if self.surface.is_asked_in_xacml(&self.identity.tenant) {
-            return self.decide_xacml(&question, token, recorded).await;
-        }
-        self.decide_sapl(&question, token, recorded).await
+        let by = self.fenced(&question.subject)?;
+        let question = self.known(question, &by).await?;
+        let telling = self.surface.telling(question.context.as_deref());
+        let is_true = |verdict: &Verdict| telling.is_true(verdict);
+        let asked = self.asked(match recorded {
+            Logged::Each => AskedLogged::Each,
+            Logged::Permits => AskedLogged::If(&is_true),
+        });
+        self.surface.asker.decide(&asked, &question, &by).await
     }
 
-    /// The token that a subject is named by; without one, the caller must be one who may assert subjects.
-    pub(super) fn fenced(&self, subject: &Entity) -> Result<Option<Shown>, Wrong> {
-        let Some(kind) = self.surface.token_kind(&subject.kind) else {
-            return if self.surface.fence.lets_assert(Some(self.identity)) {
-                Ok(None)
-            } else {
-                Err(forbidden())
-            };
+    /// Who asks, and by which way.
+    pub(super) fn asked<'l>(&'l self, logged: AskedLogged<'l>) -> Asked<'l> {
+        Asked {
+            caller: self.identity,
+            client: Some(self.call.client),
+            request_id: &self.call.id,
+            surface: Way::Authzen,
+            route: self.ask.as_str(),
+            length: self.length,
+            logged,
+        }
+    }
+
+    /// By what a subject is named: a token, or the word of a caller who must be one who may assert subjects.
+    pub(super) fn fenced(&self, subject: &Entity) -> Result<SubjectBy, Wrong> {
+        let Some(kind) = self.surface.asker.token_kind(&subject.kind) else {
+            return self.check_may_assert().map(|()| SubjectBy::Caller);
         };
         if subject.properties.as_ref().is_some_and(|properties| !properties.is_empty()) {
             let message = format!(
@@ -79,21 +81,21 @@ impl Asking<'_> {
             return Err(Wrong::request(message));
         }
         let token = subject.id.clone();
-        Ok(Some(if kind == "jwt" { Shown::Jwt(token) } else { Shown::Session(token) }))
+        Ok(SubjectBy::Token(if kind == "jwt" { Shown::Jwt(token) } else { Shown::Session(token) }))
     }
 
     /// Whether the caller may ask about subjects of its choice.
     pub(super) fn check_may_assert(&self) -> Result<(), Wrong> {
-        if self.surface.fence.lets_assert(Some(self.identity)) { Ok(()) } else { Err(forbidden()) }
+        if self.surface.asker.lets_assert(self.identity) { Ok(()) } else { Err(Wrong::asserted()) }
     }
 
     /// The question with the properties that are known of its subject and its resource.
-    async fn known(&self, question: Question, is_token: bool) -> Result<Question, Wrong> {
+    pub(super) async fn known(&self, question: Question, by: &SubjectBy) -> Result<Question, Wrong> {
         if !self.surface.settings.has_entities() {
             return Ok(question);
         }
         let Question { mut subject, action, mut resource, context } = question;
-        if !is_token {
+        if *by == SubjectBy::Caller {
             subject.properties = self.filled(&subject).await?;
         }
         resource.properties = self.filled(&resource).await?;
@@ -119,7 +121,7 @@ impl Asking<'_> {
                 "what is known of a user cannot be said at the moment",
             )
         })?;
-        Ok(account.as_ref().map(properties_of))
+        Ok(account.as_ref().map(document::of_account))
     }
 
     /// Whether users are entities of this type, for this caller.
@@ -128,95 +130,6 @@ impl Asking<'_> {
         let is_type = surface.settings.users_type.as_deref() == Some(kind);
         is_type && surface.users.is_some() && self.identity.tenant == surface.default_tenant.as_str()
     }
-
-    async fn decide_sapl(
-        &self,
-        question: &Question,
-        token: Option<Shown>,
-        recorded: Logged,
-    ) -> Result<Verdict, Wrong> {
-        let subject = token.map(|token| match token {
-            Shown::Session(token) => Value::object([("session", Value::Text(token))]),
-            Shown::Jwt(token) => Value::object([("jwt", Value::Text(token))]),
-        });
-        let surface = self.surface;
-        let subscription = surface.mapping.subscription(question, subject);
-        surface.fence.check(subscription.element(Element::Subject), self.identity).map_err(|error| {
-            match error {
-                SubjectError::Mixed | SubjectError::Bound => Wrong::request(error.to_string()),
-                SubjectError::Asserted => forbidden(),
-            }
-        })?;
-        let account = self.account().map(|account| account.asks_once(&subscription, self.length));
-        let begun = Instant::now();
-        let (decision, record) = self.decided(subscription).await?;
-        let verdict = Verdict::of_sapl(&decision);
-        let time = Some(begun.elapsed());
-        surface.metrics.told(&decision, time);
-        let is_told =
-            recorded == Logged::Each || verdict.is_true(&surface.telling(question.context.as_deref()));
-        if let Some(account) = account.filter(|_| is_told) {
-            account.told(None, &decision, record, time);
-        }
-        Ok(verdict)
-    }
-
-    async fn decided(
-        &self,
-        subscription: Subscription,
-    ) -> Result<(Arc<Decision>, Option<Arc<Record>>), Wrong> {
-        let Some(decider) = self.surface.decider.get() else {
-            return Err(Wrong::new(StatusCode::SERVICE_UNAVAILABLE, "nobody decides yet; try again"));
-        };
-        let tenant = &self.identity.tenant;
-        Ok(match self.guarded(|| decider.decide_once(tenant, subscription)) {
-            Ok(Ok(Once::Decided(decision))) => (Arc::new(decision), None),
-            Ok(Ok(Once::Recorded(Recorded { decision, record }))) => (decision, Some(record)),
-            Ok(Ok(Once::Waiting(mut decisions))) => {
-                let decision = std::future::poll_fn(|task| decisions.poll_next(task)).await;
-                (decision, decisions.record())
-            }
-            Ok(Err(Full)) => {
-                self.surface.metrics.limit_hit("sapl.subscriptions");
-                let message = "there is no room for a question that waits for attributes; try again";
-                return Err(Wrong::new(StatusCode::SERVICE_UNAVAILABLE, message));
-            }
-            Err(Panicked) => {
-                let record = Record::failed(0, "a mistake in durward");
-                (Arc::new(Decision::plain(Outcome::Indeterminate)), Some(Arc::new(record)))
-            }
-        })
-    }
-
-    /// A mistake of ours costs one decision, not the process.
-    pub(super) fn guarded<T>(&self, work: impl FnOnce() -> T) -> Result<T, Panicked> {
-        catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
-            self.surface.metrics.panics.inc();
-            tracing::error!(request_id = %self.call.id, "a request ended in a panic; please report it");
-            Panicked
-        })
-    }
-
-    /// What keeps record of decisions, where somebody does.
-    fn account(&self) -> Option<LogAccount> {
-        self.surface.recorder.account(|| Caller {
-            surface: Way::Authzen,
-            route: self.ask.as_str(),
-            request_id: &self.call.id,
-            client: Some(self.call.client),
-            identity: self.identity,
-        })
-    }
-}
-
-/// Something panicked, and that was told.
-#[derive(Debug)]
-pub(super) struct Panicked;
-
-fn forbidden() -> Wrong {
-    let message = "a subject is named by a token here, with the type `session` or `jwt` and the token as its id, and this caller may \
-                   not assert who it is; see `identity.subjects_asserted_by`";
-    Wrong::new(StatusCode::FORBIDDEN, message)
 }
 
 /// The properties of both; where both have one, the setting says which counts.
@@ -239,20 +152,4 @@ pub(super) fn merged(
     };
     let more = of(second).into_iter().filter(|(name, _)| !first.contains_key(name));
     Some(Arc::new(of(first).into_iter().chain(more).collect()))
-}
-
-/// What is known of a user: groups, attributes and the realm.
-pub(super) fn properties_of(account: &Account) -> Arc<Object> {
-    let texts = |texts: &[String]| Value::array(texts.iter().map(Value::text));
-    let attributes =
-        account.attributes.iter().map(|(name, values)| (SmolStr::from(name.as_str()), texts(values)));
-    Arc::new(
-        [
-            ("realm", Value::text(&account.realm)),
-            ("groups", texts(&account.groups)),
-            ("attributes", Value::object(attributes)),
-        ]
-        .into_iter()
-        .collect(),
-    )
 }

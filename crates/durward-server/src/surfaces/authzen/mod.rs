@@ -1,33 +1,28 @@
 //! `/access/v1/...`: decisions for clients of the AuthZEN Authorization API 1.0.
 //!
 //! ```text
-//!   body --> question --> subscription (mapping) --> decider ----------.
-//!      |         |                                                     |--> verdict --> answer
-//!      |         '------> request (attributes) ----> policies, XACML --'
+//!   body --> parts --> question (`crate::question`) --> verdict --> answer
 //!      '--> raw: the same from the bytes, where only a decision is asked for and nobody records it
 //! ```
 //!
-//! A search decides every candidate as an evaluation would: what it finds is exactly what an evaluation permits. When filters over all
-//! entities of a type can be computed from policies (`plan`), `search::candidates` is where they narrow what is decided.
+//! A search finds exactly what an evaluation permits. Among many entities, a plan over what they hold (`narrow`) says of most of them ahead
+//! whether that is so; every other candidate is decided as an evaluation would decide it.
 
-mod attributes;
+mod answer;
 mod batch;
 mod decide;
-mod mapping;
 mod metadata;
+mod narrow;
 mod page;
-mod question;
+mod parts;
 mod raw;
 mod search;
-mod verdict;
-mod xacml;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use durward_session::Service;
-use durward_sources::AttributeSources;
 use durward_wire::http1::DirectRequest;
 use hyper::StatusCode;
 use hyper::body::Incoming;
@@ -35,28 +30,22 @@ use hyper::header::{self, HeaderMap};
 
 use crate::access::auth::{Authenticator, Denied, Identity, Presented};
 use crate::access::issued::Issued;
-use crate::access::subject::Subjects;
-use crate::access::subject::fence::Fence;
 use crate::base::Clock;
 use crate::base::limits::Rate;
 use crate::base::metrics::Metrics;
-use crate::base::settings::{AuthzenLanguage, AuthzenSettings, Settings};
-use crate::decider::DeciderSlot;
-use crate::decision_log::Recorder;
+use crate::base::settings::{AuthzenSettings, Settings};
 use crate::entities::EntityStore;
-use crate::policies::InForce;
+use crate::question::{Asker, Verdict, Wrong};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::negotiate::MediaType;
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Authenticated, Call, text_answer, text_of};
-use attributes::Attributes;
+use answer::Telling;
 use decide::Asking;
-use mapping::Mapping;
 use page::Pages;
-use question::{Parts as QuestionParts, Wrong};
+use parts::Parts as QuestionParts;
 use search::Searched;
-use verdict::{Telling, Verdict};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,23 +78,15 @@ const ACCESS: &str = "/access/v1/";
 /// What requests are answered with.
 pub(crate) struct Surface {
     authenticator: Arc<Authenticator>,
-    fence: Fence,
-    subjects: Option<Subjects>,
-    decider: DeciderSlot,
-    policies: Arc<InForce>,
-    /// Where attributes come from that XACML requests lack.
-    sources: Option<Arc<AttributeSources>>,
+    asker: Arc<Asker>,
     entities: Arc<EntityStore>,
     /// Who knows users, where they are entities.
     users: Option<Service>,
     issued: Option<Arc<Issued>>,
-    recorder: Recorder,
     bodies: Arc<Bodies>,
     metrics: Arc<Metrics>,
     clock: Clock,
     rate: Rate,
-    mapping: Mapping,
-    attributes: Attributes,
     pages: Pages,
     settings: AuthzenSettings,
     default_tenant: String,
@@ -116,15 +97,10 @@ pub(crate) struct Surface {
 /// What the surface shares with others.
 pub(crate) struct Parts<'p> {
     pub(crate) authenticator: &'p Arc<Authenticator>,
-    pub(crate) fence: &'p Fence,
-    pub(crate) subjects: Option<&'p Subjects>,
-    pub(crate) decider: &'p DeciderSlot,
-    pub(crate) policies: &'p Arc<InForce>,
-    pub(crate) sources: Option<&'p Arc<AttributeSources>>,
+    pub(crate) asker: &'p Arc<Asker>,
     pub(crate) entities: &'p Arc<EntityStore>,
     pub(crate) service: Option<&'p Service>,
     pub(crate) issued: Option<&'p Arc<Issued>>,
-    pub(crate) recorder: &'p Recorder,
     pub(crate) bodies: &'p Arc<Bodies>,
     pub(crate) metrics: &'p Arc<Metrics>,
     pub(crate) clock: &'p Clock,
@@ -135,21 +111,14 @@ impl Surface {
         let Settings { authzen, auth, .. } = settings;
         Surface {
             authenticator: Arc::clone(parts.authenticator),
-            fence: parts.fence.clone(),
-            subjects: parts.subjects.cloned(),
-            decider: Arc::clone(parts.decider),
-            policies: Arc::clone(parts.policies),
-            sources: parts.sources.cloned(),
+            asker: Arc::clone(parts.asker),
             entities: Arc::clone(parts.entities),
             users: parts.service.filter(|_| authzen.users_type.is_some()).cloned(),
             issued: parts.issued.cloned(),
-            recorder: parts.recorder.clone(),
             bodies: Arc::clone(parts.bodies),
             metrics: Arc::clone(parts.metrics),
             clock: Arc::clone(parts.clock),
             rate: Rate::new(authzen.requests_per_second_max, Instant::now()),
-            mapping: Mapping::new(&authzen.sapl),
-            attributes: Attributes::new(&authzen.xacml),
             pages: Pages::new(parts.service),
             settings: authzen.clone(),
             default_tenant: auth.default_tenant.clone(),
@@ -173,7 +142,7 @@ impl Surface {
 
     /// Whether any request can be answered as [`Surface::answer_direct`] does.
     pub(crate) fn answers_directly(&self) -> bool {
-        self.has_plain_words && !self.recorder.is_on()
+        self.has_plain_words && !self.asker.is_recorded()
     }
 
     /// The answer to an evaluation that can be decided from its bytes, for a caller whose credentials are remembered; `None` where that is not
@@ -205,14 +174,14 @@ impl Surface {
         identity: &Identity,
         text: &[u8],
     ) -> Option<(crate::decider::Decision, Duration, String)> {
-        if !self.fence.lets_assert(Some(identity)) || self.is_asked_in_xacml(&identity.tenant) {
+        if !self.asker.lets_assert(identity) || self.asker.is_asked_in_xacml(&identity.tenant) {
             return None;
         }
         let raw = raw::read(text)?;
-        if self.token_kind(raw.subject_kind).is_some() {
+        if self.asker.token_kind(raw.subject_kind).is_some() {
             return None;
         }
-        let decider = self.decider.get()?;
+        let decider = self.asker.decider()?;
         let begun = Instant::now();
         let decide = || {
             let decision = decider.decide_raw(&identity.tenant, &raw.subscription)?;
@@ -223,7 +192,7 @@ impl Surface {
                 return None;
             }
             let mut text = String::with_capacity(32);
-            verdict.write(&self.telling(None), &mut text);
+            self.telling(None).write(&verdict, &mut text);
             Some((decision, took, text))
         };
         catch_unwind(AssertUnwindSafe(decide)).ok().flatten()
@@ -231,23 +200,6 @@ impl Surface {
 
     fn telling<'t>(&'t self, context: Option<&'t durward_pdp::ir::value::Object>) -> Telling<'t> {
         Telling { reasons: self.settings.reasons, understood: &self.settings.obligations, context }
-    }
-
-    /// The kind of token that subjects of this type are named by, if there are such tokens.
-    fn token_kind(&self, kind: &str) -> Option<&'static str> {
-        self.subjects.as_ref()?.token_names().find(|name| *name == kind)
-    }
-
-    /// Whether the policies of a tenant are asked with an XACML request.
-    fn is_asked_in_xacml(&self, tenant: &str) -> bool {
-        match self.settings.language_of(tenant) {
-            AuthzenLanguage::Sapl => false,
-            AuthzenLanguage::Xacml => true,
-            AuthzenLanguage::Auto => self
-                .policies
-                .pdp_of(tenant)
-                .is_some_and(|pdp| pdp.mismatch(durward_pdp::RequestLanguage::Sapl).is_some()),
-        }
     }
 
     async fn answered(
@@ -298,7 +250,7 @@ impl Surface {
             self.metrics.told(&told, Some(took));
             return Ok(text);
         }
-        let object = question::body(text)?;
+        let object = parts::body(text)?;
         asking.one(QuestionParts::read(&object)?.question()?).await
     }
 

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::decide::Asking;
-use super::question::{Wrong, object_member};
+use super::parts::object_member;
+use crate::question::Wrong;
 
 /// What keys are derived for.
 const PURPOSE: &str = "authzen pages";

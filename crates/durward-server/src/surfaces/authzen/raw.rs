@@ -1,7 +1,7 @@
 //! A question as its bytes hold it, in the default words of a SAPL subscription: what most callers ask needs no values.
 //!
 //! Whatever is not plain (a member that the standard does not know, one that comes twice or is `null`, an escape) is read by its values
-//! instead ([`super::question`]), so that both ways take and refuse the same.
+//! instead ([`super::parts`]), so that both ways take and refuse the same.
 
 use durward_pdp::ir::json::{RawMembers, read_members};
 use durward_pdp::ir::path::Element;
@@ -162,11 +162,11 @@ fn is_object(value: &RawValue<'_>) -> bool {
 mod tests {
     use durward_pdp::ir::Value;
 
-    use super::super::mapping::Mapping;
-    use super::super::question::{Parts, body};
+    use super::super::parts::{Parts, body};
     use super::*;
     use crate::base::settings::AuthzenSaplSettings;
     use crate::decider::Subscription;
+    use crate::question::Mapping;
 
     fn elements(subscription: &Subscription) -> Vec<Value> {
         Element::ALL.map(|element| subscription.element(element).clone()).into()

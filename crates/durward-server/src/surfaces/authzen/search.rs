@@ -1,7 +1,7 @@
 //! Searches: which subjects may do something, what somebody may do it with, and which actions they may take.
 //!
-//! Every candidate is decided as an evaluation would decide it, one after the other in the order of their ids, until the page is full, enough
-//! of them were decided, or there are no more.
+//! Candidates come one after the other in the order of their ids, until the page is full, enough of them were decided, or there are no more.
+//! Each is decided as an evaluation would decide it, but those of which a plan says ahead whether they are permitted (`narrow`).
 
 use std::sync::Arc;
 
@@ -11,12 +11,18 @@ use durward_session::identity::user::Account;
 use hyper::StatusCode;
 use smol_str::SmolStr;
 
-use super::decide::{Asking, Logged, merged, properties_of};
+use super::decide::{Asking, Logged, merged};
+use super::narrow::{Look, Narrowed};
 use super::page::{Cursor, PageAsked};
-use super::question::{Action, Entity, PartName, Parts, Question, Wrong, action, body};
+use super::parts::{PartName, Parts, action, body};
+use crate::access::subject::document;
+use crate::question::{Action, Entity, Question, Wrong};
 
 /// After so many decisions others are served.
 const DECISIONS_AT_ONCE: usize = 32;
+
+/// Comparing so often takes about as long as a decision does.
+const COMPARISONS_A_DECISION: usize = 1000;
 
 /// So many users are fetched at once.
 const USERS_AT_ONCE: usize = 256;
@@ -30,7 +36,7 @@ pub(super) enum Searched {
 }
 
 /// The question of a search, with one part open.
-enum Open {
+pub(super) enum Open {
     Subject { kind: SmolStr, properties: Option<Arc<Object>>, action: Action, resource: Entity },
     Resource { subject: Entity, action: Action, kind: SmolStr, properties: Option<Arc<Object>> },
     Action { subject: Entity, resource: Entity },
@@ -44,8 +50,10 @@ struct Search<'a, 'q> {
     results_max: usize,
     /// How many candidates may still be decided.
     candidates_left: usize,
+    /// How often candidates may still be compared with what a plan says.
+    comparisons_left: usize,
     results: Vec<SmolStr>,
-    /// The last candidate that was decided, and of which source.
+    /// The last candidate that was looked at, and of which source.
     last: Option<(u8, SmolStr)>,
 }
 
@@ -87,6 +95,7 @@ pub(super) async fn answer(asking: &Asking<'_>, searched: Searched, text: &[u8])
         context,
         results_max: page.limit.unwrap_or(usize::MAX).min(settings.search_results_max),
         candidates_left: settings.search_candidates_max,
+        comparisons_left: settings.search_candidates_max.saturating_mul(COMPARISONS_A_DECISION),
         results: Vec::new(),
         last: None,
     };
@@ -140,13 +149,13 @@ impl Search<'_, '_> {
         let surface = self.asking.surface;
         let is_elsewhere = surface.settings.types_elsewhere.iter().any(|kind| *kind == entity.kind);
         // Who is named by a token is known by that.
-        if is_elsewhere || surface.token_kind(&entity.kind).is_some() {
+        if is_elsewhere || surface.asker.token_kind(&entity.kind).is_some() {
             return Ok(true);
         }
         Ok(self.asking.stored(&entity.kind, &entity.id).await?.is_some())
     }
 
-    /// Decides candidates. Where policies can be turned into a filter over entities, the filter belongs here, before each is decided.
+    /// Looks at candidates, source by source.
     async fn candidates(&mut self, begins: Option<&Cursor>) -> Result<Flow, Wrong> {
         let (source, after) =
             begins.map_or((STORE, None), |cursor| (cursor.source, Some(cursor.after.as_str())));
@@ -165,14 +174,60 @@ impl Search<'_, '_> {
 
     async fn stored(&mut self, kind: &SmolStr, after: Option<&str>) -> Result<Flow, Wrong> {
         // Whatever is put in its place meanwhile, this search goes on among these.
-        let entities = self.asking.surface.entities.of(&self.asking.identity.tenant);
-        for (id, properties) in entities.after(kind, after) {
-            if self.is_full() {
-                return Ok(Flow::Full);
+        let table = self.asking.surface.entities.table(&self.asking.identity.tenant);
+        let mut narrowed =
+            Narrowed::of(self.asking, &self.open, self.context.as_ref(), (&*table, kind), after).await?;
+        let mut passed_over: Option<&SmolStr> = None;
+        for (id, properties) in table.entities.after(kind, after) {
+            let comparisons = narrowed.as_ref().map(Narrowed::comparisons);
+            if let Some(comparisons) = comparisons
+                && !self.may_compare(comparisons).await
+            {
+                return Ok(self.full_behind(passed_over));
             }
-            self.entity(STORE, id, properties).await?;
+            let look = narrowed.as_mut().map_or(Look::Undecided, |narrowed| narrowed.look(id, properties));
+            if look == Look::NotPermitted {
+                passed_over = Some(id);
+                continue;
+            }
+            if self.is_full() {
+                return Ok(self.full_behind(passed_over));
+            }
+            passed_over = None;
+            match look {
+                Look::Permitted => self.found(id),
+                Look::Undecided | Look::NotPermitted => self.entity(STORE, id, properties).await?,
+            }
         }
         Ok(Flow::On)
+    }
+
+    /// Whether a further candidate may be compared so often. Others are served now and then.
+    async fn may_compare(&mut self, comparisons: usize) -> bool {
+        let at_once = DECISIONS_AT_ONCE * COMPARISONS_A_DECISION;
+        let before = self.comparisons_left / at_once;
+        let Some(left) = self.comparisons_left.checked_sub(comparisons) else { return false };
+        self.comparisons_left = left;
+        if left / at_once != before {
+            tokio::task::yield_now().await;
+        }
+        true
+    }
+
+    /// The page is full; the next one begins behind the last candidate of which it is known that it is no result.
+    fn full_behind(&mut self, passed_over: Option<&SmolStr>) -> Flow {
+        if let Some(id) = passed_over {
+            self.last = Some((STORE, id.clone()));
+        }
+        Flow::Full
+    }
+
+    /// A candidate that is a result without being decided.
+    fn found(&mut self, id: &SmolStr) {
+        self.asking.surface.asker.told_permit();
+        self.results.push(id.clone());
+        self.last = Some((STORE, id.clone()));
+        self.candidates_left -= 1;
     }
 
     /// Users of the built-in directory, but those that are stored entities as well.
@@ -189,7 +244,7 @@ impl Search<'_, '_> {
                 let id = SmolStr::from(account.subject.as_str());
                 let tenant = &self.asking.identity.tenant;
                 if self.asking.surface.entities.of(tenant).get(kind, &id).is_none() {
-                    self.entity(USERS, &id, &properties_of(&account)).await?;
+                    self.entity(USERS, &id, &document::of_account(&account)).await?;
                 }
             }
         }
@@ -263,7 +318,7 @@ impl Search<'_, '_> {
         let context = self.context.clone();
         let question = Question { subject, action, resource, context };
         match self.asking.decide(question, Logged::Permits).await {
-            Ok(verdict) if verdict.is_true(&self.asking.surface.telling(self.context.as_deref())) => {
+            Ok(verdict) if self.asking.surface.telling(self.context.as_deref()).is_true(&verdict) => {
                 self.results.push(id.clone());
             }
             Ok(_) => {}

@@ -1,5 +1,6 @@
 //! Whether the server lives, whether it can decide, and by which policies.
 
+pub(crate) mod grpc;
 mod home;
 pub(crate) mod probe;
 
@@ -20,7 +21,9 @@ use crate::base::metrics::{Metrics, in_seconds};
 use crate::base::settings::Settings;
 use crate::base::standing::Standing;
 use crate::policies::{InForce, NO_POLICIES, PolicyProblem, PolicyWarning, TenantState, Warned};
+use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::{Answer, text_answer};
+use grpc::Pulse;
 use probe::metrics_answer;
 
 /// What operators and orchestrators read.
@@ -151,6 +154,7 @@ pub(crate) struct Surface {
     stop: watch::Receiver<bool>,
     /// Where the server listens.
     listen: SocketAddr,
+    bodies: Arc<Bodies>,
     /// Whether SAPL's decisions are to be had over HTTP.
     answers_sapl: bool,
     /// Whether subjects are named by tokens, and asserted by hardly anybody.
@@ -162,6 +166,7 @@ impl Surface {
         settings: &Settings,
         policies: &Arc<InForce>,
         service: Option<&Service>,
+        bodies: &Arc<Bodies>,
         metrics: &Arc<Metrics>,
         stop: watch::Receiver<bool>,
     ) -> Surface {
@@ -172,6 +177,7 @@ impl Surface {
             metrics: Arc::clone(metrics),
             stop,
             listen: settings.server.listen,
+            bodies: Arc::clone(bodies),
             answers_sapl: settings.answers_sapl(),
             asks_for_tokens: settings.identity.asks_for_tokens(),
         }
@@ -218,19 +224,21 @@ impl Surface {
         warnings
     }
 
+    fn pulse(&self) -> Pulse {
+        let (policies, service) = (Arc::clone(&self.policies), self.service.clone());
+        Pulse { policies, service, stop: self.stop.clone() }
+    }
+
     fn health(&self) -> Health {
         let state = self.policies.state.load();
         let snapshot = self.policies.pdp.load().as_ref().map(|pdp| pdp.snapshot());
         let tenants = self.policies.is_by_tenant().then(|| tenants(&self.policies));
-        let has_policies =
-            snapshot.is_some() || tenants.as_ref().is_some_and(|all| all.loaded + all.stale > 0);
         let snapshot_documents = snapshot.as_ref().map(|info| info.documents);
         let lack = self.service.as_ref().and_then(|service| service.outlook().lack);
         let clocks = self.service.as_ref().map(Service::clocks).unwrap_or_default();
         let clock_fault = clocks.fault();
-        let status = match has_policies {
+        let status = match self.pulse().is_serving() {
             _ if *self.stop.borrow() => Status::Stopping,
-            _ if lack.is_some() || clock_fault.is_some() => Status::Waiting,
             false => Status::Waiting,
             true if self.policies.is_stale() => Status::Stale,
             true => Status::Ready,

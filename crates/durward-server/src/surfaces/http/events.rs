@@ -16,6 +16,7 @@ use hyper::body::{Frame, SizeHint};
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::grpc::Said;
 use super::phase::Phase;
 use crate::base::limits::Held;
 
@@ -25,6 +26,8 @@ pub(crate) enum Body {
     Whole(Full<Bytes>),
     /// Events for as long as somebody reads them.
     Events(Box<Events>),
+    /// Messages of gRPC, and a status behind them.
+    Grpc(Said),
 }
 
 /// What there is to tell, already written.
@@ -125,10 +128,20 @@ impl Drop for Events {
 }
 
 impl Body {
+    /// Whether it goes on for as long as somebody reads it.
+    pub(crate) fn is_endless(&self) -> bool {
+        match self {
+            Body::Whole(_) => false,
+            Body::Events(_) => true,
+            Body::Grpc(said) => said.is_endless(),
+        }
+    }
+
     /// Lets a stream of events tell the connection when it goes on.
     pub(crate) fn watched_by(&mut self, phase: &Arc<Phase>) {
         match self {
-            Body::Whole(_) => {}
+            // gRPC is spoken over HTTP/2, which watches all requests of a connection.
+            Body::Whole(_) | Body::Grpc(_) => {}
             Body::Events(events) => {
                 phase.begin_stream();
                 events.phase = Some(Arc::clone(phase));
@@ -154,6 +167,7 @@ impl hyper::body::Body for Body {
                 }
                 Poll::Ready(text.map(|text| Ok(Frame::data(text))))
             }
+            Body::Grpc(said) => said.poll_frame(task),
         }
     }
 
@@ -161,13 +175,14 @@ impl hyper::body::Body for Body {
         match self {
             Body::Whole(whole) => whole.is_end_stream(),
             Body::Events(events) => events.is_over,
+            Body::Grpc(said) => said.is_over(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Body::Whole(whole) => whole.size_hint(),
-            Body::Events(_) => SizeHint::default(),
+            Body::Events(_) | Body::Grpc(_) => SizeHint::default(),
         }
     }
 }

@@ -5,6 +5,8 @@ pub(crate) mod client_places;
 pub(crate) mod cookies;
 pub(crate) mod direct;
 pub(crate) mod events;
+pub(crate) mod grpc;
+pub(crate) mod links;
 pub(crate) mod negotiate;
 pub(crate) mod phase;
 pub(crate) mod problem;
@@ -40,6 +42,10 @@ pub(crate) struct Authenticated;
 pub(crate) struct Call {
     /// Who calls; without a port where a proxy said it.
     pub(crate) client: SocketAddr,
+    /// Who connected, whatever they say.
+    pub(crate) peer: SocketAddr,
+    /// Whether they had to show a certificate of `client_authorities`.
+    pub(crate) has_certificate: bool,
     /// What the request is called in logs.
     pub(crate) id: String,
     /// What is answered where they called.

@@ -1,22 +1,21 @@
 //! Pages as HTML: from the data of a page to the templates in `templates/login_page/`, which escape whatever they are given.
 
 mod codes;
+mod messages;
+mod shown;
 
 use std::borrow::Cow;
 
 use askama::Template;
 use askama::filters::HtmlSafe;
-use durward_pdp::ir::direction::turns_direction;
 
+use self::shown::{Shown, shown};
 use super::language::{Language, Texts};
 use super::logo::Logo;
-use super::page::{Failure, NewPasswordRules, Page, PageError, PasskeyLine, Step, UpstreamFailure};
+use super::page::{NewPasswordRules, Page, PageError, PasskeyLine, Step};
 use super::script::SCRIPT;
 use super::text::{Line, Text, Values};
-use super::theme::{Theme, leads_somewhere};
-
-/// Most characters that are shown of a name; what sends more wants to look like something else.
-const NAME_LENGTH_MAX: usize = 120;
+use super::theme::Theme;
 
 /// What all pages share.
 struct Frame<'v> {
@@ -150,109 +149,6 @@ pub(super) struct Maker<'v> {
     pub(super) style: &'v str,
     pub(super) product: &'v str,
     pub(super) language: &'v Language,
-}
-
-/// Names and numbers of a page, as they are shown.
-struct Shown<'p> {
-    product: Cow<'p, str>,
-    client: Cow<'p, str>,
-    user: Cow<'p, str>,
-    reference: Cow<'p, str>,
-    provider: Cow<'p, str>,
-    length: String,
-    wait: String,
-}
-
-impl<'p> Shown<'p> {
-    fn of(page: &'p Page, product: &'p str) -> Shown<'p> {
-        let client = match &page.step {
-            Step::Consent { client, .. } => client.as_str(),
-            Step::Password
-            | Step::SecondStep
-            | Step::Passkey
-            | Step::NewPasskey
-            | Step::Passkeys { .. }
-            | Step::PasskeysChanged
-            | Step::SecondStepOff
-            | Step::SecondStepOn { .. }
-            | Step::NewSecondStep { .. }
-            | Step::RecoveryCodes { .. }
-            | Step::SecondStepRemoved
-            | Step::NewPassword { .. }
-            | Step::ForgotPassword
-            | Step::LinkSent
-            | Step::ResetPassword { .. }
-            | Step::PasswordChanged
-            | Step::SignOut
-            | Step::SignedOut { .. }
-            | Step::Leave { .. }
-            | Step::Return { .. }
-            | Step::UpstreamFailed { .. }
-            | Step::Failed { .. } => page.client.as_deref().unwrap_or_default(),
-        };
-        let mut reference = "";
-        if let Step::Failed { reference: Some(said), .. } = &page.step {
-            reference = said;
-        }
-        let mut provider = "";
-        if let Step::Leave { provider: said, .. } | Step::UpstreamFailed { provider: said, .. } = &page.step {
-            provider = said;
-        }
-        let length = match (&page.step, page.error) {
-            (_, Some(PageError::TooShort { length_min })) => length_min,
-            (Step::NewPassword { rules } | Step::ResetPassword { rules, .. }, _) => rules.length_min,
-            _ => 0,
-        };
-        let mut until = String::new();
-        if let Some(PageError::TooMany { wait_s }) = page.error {
-            until = wait(wait_s);
-        }
-        Shown {
-            product: shown(product),
-            client: shown(client),
-            user: shown(page.username.as_deref().unwrap_or_default()),
-            reference: shown(reference),
-            provider: shown(provider),
-            length: length.to_string(),
-            wait: until,
-        }
-    }
-
-    fn values(&self) -> Values<'_> {
-        Values {
-            product: &self.product,
-            client: &self.client,
-            user: &self.user,
-            reference: &self.reference,
-            provider: &self.provider,
-            length: &self.length,
-            wait: &self.wait,
-            ..Values::default()
-        }
-    }
-}
-
-/// A name as it may be shown: nothing in it turns the direction of what stands around it, or is not seen; and no book.
-fn shown(name: &str) -> Cow<'_, str> {
-    let is_odd = |character: char| turns_direction(character) || character.is_control();
-    let is_long = name.chars().nth(NAME_LENGTH_MAX).is_some();
-    if !is_long && !name.contains(is_odd) {
-        return Cow::Borrowed(name);
-    }
-    let mut text: String =
-        name.chars().take(NAME_LENGTH_MAX).map(|it| if is_odd(it) { '\u{fffd}' } else { it }).collect();
-    if is_long {
-        text.push('…');
-    }
-    Cow::Owned(text)
-}
-
-/// A span in units that are the same in all languages.
-fn wait(seconds: u64) -> String {
-    match seconds {
-        0..=90 => format!("{} s", seconds.max(1)),
-        more => format!("{} min", more.div_ceil(60)),
-    }
 }
 
 impl<'v> Maker<'v> {
@@ -497,13 +393,6 @@ impl<'p> Said<'p> {
         }
     }
 
-    fn passkeys_changed(&self) -> MessageView<'p> {
-        let texts = self.texts;
-        let heading = self.line(&texts.passkeys_changed_heading);
-        let lead = self.line(&texts.passkeys_changed_lead);
-        MessageView { frame: self.frame(&heading), heading, lead, detail: None, reference: None, back: None }
-    }
-
     fn password(&self, upstreams: &'p [(String, String)]) -> FormView<'p> {
         let texts = self.texts;
         let mut username = self.field("username", &texts.username, "text", "username");
@@ -612,104 +501,5 @@ impl<'p> Said<'p> {
         let lead = Some(self.line(&texts.sign_out_lead));
         let form = self.form(&texts.sign_out_heading, lead, Vec::new(), Some(&texts.sign_out_submit));
         FormView { account: self.account(), ..form }
-    }
-
-    fn message(&self, heading: &'p Text, lead: &'p Text) -> MessageView<'p> {
-        let heading = self.line(heading);
-        MessageView {
-            frame: self.frame(&heading),
-            heading,
-            lead: self.line(lead),
-            detail: None,
-            reference: None,
-            back: None,
-        }
-    }
-
-    fn signed_out(&self, back: Option<&'p str>) -> MessageView<'p> {
-        let texts = self.texts;
-        let heading = self.line(&texts.signed_out_heading);
-        let back = back.filter(|back| leads_somewhere(back));
-        MessageView {
-            frame: self.frame(&heading),
-            heading,
-            lead: self.line(&texts.signed_out_lead),
-            detail: None,
-            reference: None,
-            back: back.map(|back| (self.line(&texts.signed_out_back), back)),
-        }
-    }
-
-    /// WCAG 2.2 has this way to go on without a script (technique H76). It is no redirect after a form, to which Chromium would apply
-    /// `form-action`: nobody knows where a provider sends browsers next.
-    fn go_on(&self, href: &'p str, lead: &'p Text) -> MessageView<'p> {
-        let texts = self.texts;
-        let heading = self.line(&texts.leave_heading);
-        let href = Some(href).filter(|href| leads_somewhere(href));
-        MessageView {
-            frame: Frame { leads_to: href, ..self.frame(&heading) },
-            heading,
-            lead: self.line(lead),
-            detail: None,
-            reference: None,
-            back: href.map(|href| (self.line(&texts.leave_submit), href)),
-        }
-    }
-
-    fn upstream_failed(&self, why: UpstreamFailure, detail: Option<Cow<'p, str>>) -> MessageView<'p> {
-        let texts = self.texts;
-        let heading = self.line(&texts.failed_heading);
-        let lead = match why {
-            UpstreamFailure::Unavailable => &texts.failed_upstream_unavailable,
-            UpstreamFailure::Refused => &texts.failed_upstream_refused,
-            UpstreamFailure::Unknown => &texts.failed_upstream_unknown,
-            UpstreamFailure::Taken => &texts.failed_upstream_taken,
-        };
-        let frame = self.frame(&heading);
-        MessageView { frame, heading, lead: self.line(lead), detail, reference: None, back: None }
-    }
-
-    fn failed(&self, what: Failure, detail: Option<Cow<'p, str>>, has_reference: bool) -> MessageView<'p> {
-        let texts = self.texts;
-        let heading = self.line(&texts.failed_heading);
-        let lead = match what {
-            Failure::BadRequest => &texts.failed_bad_request,
-            Failure::UnknownClient => &texts.failed_unknown_client,
-            Failure::BadRedirect => &texts.failed_bad_redirect,
-            Failure::Expired => &texts.failed_expired,
-            Failure::LinkOver => &texts.failed_link,
-            Failure::Cookies => &texts.failed_cookies,
-            Failure::NotSignedIn => &texts.failed_not_signed_in,
-            Failure::Denied => &texts.failed_denied,
-            Failure::NotFound => &texts.failed_not_found,
-            Failure::Unavailable => &texts.failed_unavailable,
-            Failure::Internal => &texts.failed_internal,
-        };
-        MessageView {
-            frame: self.frame(&heading),
-            heading,
-            lead: self.line(lead),
-            detail,
-            reference: has_reference.then(|| self.line(&texts.failed_reference)),
-            back: None,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_that_would_turn_what_stands_around_them_do_not() {
-        assert_eq!(shown("שלום"), "שלום");
-        assert_eq!(shown("a\u{202e}b\u{2069}c\nd\0"), "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}");
-        assert_eq!(shown(&"ü".repeat(500)).chars().count(), NAME_LENGTH_MAX + 1);
-        assert!(matches!(shown("Anna"), Cow::Borrowed("Anna")));
-    }
-
-    #[test]
-    fn a_wait_is_never_told_shorter_than_it_is() {
-        assert_eq!([0, 1, 90, 91, 120, 121].map(wait), ["1 s", "1 s", "90 s", "2 min", "2 min", "3 min"]);
     }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::refusal::Refusal;
 use super::{ClientRequest, grants, json as answer_of, proof};
-use crate::access::dpop::{CheckedProof, ProvenKey, ShownFor};
+use crate::access::dpop::{CheckedProof, ProvenKey, ShownFor, TakenProof};
 use crate::access::issued::grant::{GRANT, Grant, NotTaken, Taken};
 use crate::access::issued::id_token::acr;
 use crate::access::issued::subject;
@@ -62,8 +62,10 @@ async fn give(request: &ClientRequest<'_>, grant: Option<Grant>) -> Result<Answe
     }
     let scopes = narrowed(request, &grant)?;
     has_still(request, &grant)?;
-    let key = proof::taken(request, proof, ShownFor::Token)?;
+    // Before the turn, so that a proof that was seen uses up nothing; and given back where the turn was used.
+    let proof = proof::taken(request, proof.as_ref(), ShownFor::Token)?;
     let taken = take(request, grant).await?;
+    let key = proof.map(TakenProof::keep);
     // A token does not outlive its session's last possible moment.
     let lifetime = request.issued.settings.token_lifetime().min(taken.session.ends.since(request.now));
     if lifetime < Duration::from_secs(1) {

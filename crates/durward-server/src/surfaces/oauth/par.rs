@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::refusal::Refusal;
 use super::{ClientRequest, json as answer_of, proof};
-use crate::access::dpop::{ProvenKey, ShownFor};
+use crate::access::dpop::{ProvenKey, ShownFor, TakenProof};
 use crate::access::issued::authorization::{NotAuthorized, PUSHED_S};
 use crate::surfaces::http::Answer;
 
@@ -41,5 +41,5 @@ fn key(request: &ClientRequest<'_>, named: Option<&str>) -> Result<Option<Proven
     if named.is_some_and(|named| named != proof.thumbprint()) {
         return Err(Refusal::proof("its key is another one than dpop_jkt names"));
     }
-    proof::taken(request, Some(proof), ShownFor::Push)
+    Ok(proof::taken(request, Some(&proof), ShownFor::Push)?.map(TakenProof::keep))
 }

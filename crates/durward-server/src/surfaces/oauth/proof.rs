@@ -4,7 +4,7 @@ use durward_session::identity::jwt::ProofExpected;
 
 use super::ClientRequest;
 use super::refusal::Refusal;
-use crate::access::dpop::{self, CheckedProof, NotProved, ProvenKey, ShownFor};
+use crate::access::dpop::{self, CheckedProof, NotProved, ProvenKey, Share, ShownFor, TakenProof};
 use crate::base::settings::ClientDpop;
 
 /// The proof of a request, where there is one, as the client's settings want it. It is good once: see [`taken`].
@@ -30,21 +30,22 @@ pub(super) fn checked(
     request.issued.proofs.check(text, &expected).map(Some).map_err(refused)
 }
 
-/// Takes the proof. What else is wrong with the request is found out before: whoever brings nothing else that is good fills no memory,
-/// and may show the proof again.
-pub(super) fn taken(
-    request: &ClientRequest<'_>,
-    proof: Option<CheckedProof>,
+/// Takes the proof. What else is wrong with the request is found out before, or the proof is given back: whoever brings nothing else that
+/// is good fills no memory, and may show the proof again.
+pub(super) fn taken<'r>(
+    request: &ClientRequest<'r>,
+    proof: Option<&CheckedProof>,
     shown_for: ShownFor,
-) -> Result<Option<ProvenKey>, Refusal> {
-    let take = |proof| request.issued.proofs.take(proof, shown_for, request.now);
-    proof.map(take).transpose().map_err(refused)
+) -> Result<Option<TakenProof<'r>>, Refusal> {
+    let shares = [Share::client(&request.client.id)];
+    let Some(proof) = proof else { return Ok(None) };
+    request.issued.proofs.take(proof, shown_for, request.now, &shares).map(Some).map_err(refused)
 }
 
 /// The key that a token of this request is bound to.
 pub(super) fn key(request: &ClientRequest<'_>) -> Result<Option<ProvenKey>, Refusal> {
     let proof = checked(request, ShownFor::Token)?;
-    taken(request, proof, ShownFor::Token)
+    Ok(taken(request, proof.as_ref(), ShownFor::Token)?.map(TakenProof::keep))
 }
 
 /// What a token is called that is bound to a key, or is not.
@@ -59,7 +60,7 @@ fn refused(why: NotProved) -> Refusal {
     match why {
         NotProved::Nonce => Refusal::nonce(why.words()),
         NotProved::Full => Refusal::unavailable("too many proofs are being shown; try again"),
-        NotProved::Several | NotProved::Refused(_) | NotProved::Key | NotProved::Again => {
+        NotProved::Several | NotProved::Refused(_) | NotProved::Key | NotProved::Again | NotProved::Early => {
             Refusal::proof(why.words())
         }
     }

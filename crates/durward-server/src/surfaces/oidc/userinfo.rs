@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use durward_session::Service;
 use durward_session::identity::Moment;
-use durward_session::identity::jwt::{Binding, ProofExpected, ProofRefusal};
+use durward_session::identity::jwt::{Binding, Claims, ProofExpected, ProofRefusal};
 use durward_session::identity::session::{SessionId, User};
 use http_body_util::Full;
 use hyper::header::{self, HeaderMap, HeaderValue};
@@ -11,7 +11,7 @@ use hyper::http::request;
 use hyper::{Response, StatusCode};
 use serde_json::{Map, Value};
 
-use crate::access::dpop::{self, DPOP, DPOP_NONCE, NotProved, ShownFor};
+use crate::access::dpop::{self, DPOP, DPOP_NONCE, NotProved, Share, ShownFor, TakenProof};
 use crate::access::issued::user_claims::{self, OPENID};
 use crate::access::issued::{Issued, subject};
 use crate::base::parameters::Parameters;
@@ -137,12 +137,12 @@ async fn said(asked: &Asked<'_>) -> Result<Map<String, Value>, Refused> {
     let wrong = || Refused::Token(scheme);
     issued.catch_up().await.map_err(|_| Refused::Unavailable)?;
     let claims = issued.good(token, now).ok_or_else(wrong)?;
-    match (scheme, claims.binding()) {
-        (Scheme::Bearer, Binding::Bearer) => {}
-        (Scheme::Dpop, Binding::Key(key)) => prove(asked, token, &key)?,
+    let proof = match (scheme, claims.binding()) {
+        (Scheme::Bearer, Binding::Bearer) => None,
+        (Scheme::Dpop, Binding::Key(key)) => Some(prove(asked, token, &claims, &key)?),
         (Scheme::Bearer, Binding::Key(_) | Binding::Unknown)
         | (Scheme::Dpop, Binding::Bearer | Binding::Unknown) => return Err(wrong()),
-    }
+    };
     let userinfo = issued.userinfo();
     if !claims.aud.iter().any(|audience| *audience == userinfo || *audience == issued.issuer) {
         return Err(wrong());
@@ -158,6 +158,7 @@ async fn said(asked: &Asked<'_>) -> Result<Map<String, Value>, Refused> {
     }
     let account = service.active_account(&user).await.map_err(|_| Refused::Unavailable)?;
     let account = account.ok_or_else(wrong)?;
+    proof.map(TakenProof::keep);
     Ok(user_claims::of(&user, &account, &scopes))
 }
 
@@ -170,13 +171,16 @@ fn shown(headers: &HeaderMap) -> Option<(Scheme, &str)> {
     fields.next().is_none().then_some((scheme, token.trim()))
 }
 
-/// Whether whoever asks has the key of the token.
-fn prove(asked: &Asked<'_>, token: &str, key: &str) -> Result<(), Refused> {
+/// That whoever asks has the key of the token. It counts once something comes of it.
+fn prove<'a>(asked: &Asked<'a>, token: &str, claims: &Claims, key: &str) -> Result<TakenProof<'a>, Refused> {
     let refused = |why| match why {
         NotProved::Full => Refused::Unavailable,
-        NotProved::Several | NotProved::Refused(_) | NotProved::Key | NotProved::Again | NotProved::Nonce => {
-            Refused::Proof(why)
-        }
+        NotProved::Several
+        | NotProved::Refused(_)
+        | NotProved::Key
+        | NotProved::Again
+        | NotProved::Early
+        | NotProved::Nonce => Refused::Proof(why),
     };
     let text = dpop::shown(&asked.head.headers).map_err(refused)?;
     let text = text.ok_or(Refused::Proof(ProofRefusal::Malformed.into()))?;
@@ -187,7 +191,9 @@ fn prove(asked: &Asked<'_>, token: &str, key: &str) -> Result<(), Refused> {
     if proof.thumbprint() != key {
         return Err(Refused::Proof(NotProved::Key));
     }
-    asked.issued.proofs.take(proof, ShownFor::Token, asked.now).map(drop).map_err(refused)
+    let client = claims.client_id.as_deref().unwrap_or_default();
+    let shares = [Share::user(&claims.sub), Share::client(client)];
+    asked.issued.proofs.take(&proof, ShownFor::Token, asked.now, &shares).map_err(refused)
 }
 
 /// The user and the session of a token, where it has one.

@@ -4,6 +4,7 @@
 //! A task hears of every session that is ended on any node, and looks now and then after those that ended by themselves. An agent that
 //! does not answer is asked some times more, and then no more: it looks after sessions by itself as well.
 
+use std::cmp::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -37,11 +38,45 @@ const AGAIN_AFTER: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(
 /// Most bytes of an address.
 const URL_BYTES_MAX: usize = 512;
 
-/// Where an agent wants to be told, and by which token it knows the session.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// How many tokens of a session one agent is told of, the last ones: it knows a session by each that it was shown.
+const TOKENS_MAX: usize = 4;
+
+/// Where an agent wants to be told, and by which token it knows the session. Two are the same that differ behind the address alone.
+#[derive(Clone, Debug)]
 struct Listener {
     url: Arc<str>,
     token: Arc<str>,
+}
+
+impl Listener {
+    /// The agent: its address, whatever it says behind that.
+    fn place(&self) -> &str {
+        self.url.split(['?', '#']).next().unwrap_or_default()
+    }
+
+    fn named(&self) -> (&str, &str) {
+        (self.place(), &self.token)
+    }
+}
+
+impl PartialEq for Listener {
+    fn eq(&self, other: &Listener) -> bool {
+        self.named() == other.named()
+    }
+}
+
+impl Eq for Listener {}
+
+impl PartialOrd for Listener {
+    fn partial_cmp(&self, other: &Listener) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Listener {
+    fn cmp(&self, other: &Listener) -> Ordering {
+        self.named().cmp(&other.named())
+    }
 }
 
 pub(super) struct Notifications {
@@ -89,7 +124,9 @@ impl Notifications {
     pub(super) fn listen(&self, who: &Who, token: &str, url: &str) -> bool {
         let is_allowed = url.len() <= URL_BYTES_MAX
             && Url::read(url).is_ok_and(|url| self.allowed.iter().any(|base| url.is_within(base)));
-        is_allowed && self.listeners.note(who, Listener { url: url.into(), token: token.into() })
+        let listener = Listener { url: url.into(), token: token.into() };
+        let is_alike = |one: &Listener, other: &Listener| one.place() == other.place();
+        is_allowed && self.listeners.note_last(who, listener, TOKENS_MAX, is_alike)
     }
 
     /// Tells the agents of a session, if it has ended as far as this node knows. Those for which no more can wait are told at a later look.
@@ -245,6 +282,27 @@ mod tests {
             assert!(!notifications.listen(&who(), "t", url), "{url}");
         }
         assert_eq!(notifications.listeners.take(who().id).unwrap().clients.len(), 3);
+    }
+
+    /// Else one that says something else each time keeps the others from being told.
+    #[test]
+    fn an_agent_is_one_whatever_stands_behind_its_address() {
+        let notifications = notifications();
+        let listen = |url: &str, token: &str| notifications.listen(&who(), token, url);
+        for number in 0..100 {
+            assert!(listen(&format!("https://app.example.org/agent/a?nonce={number}"), "t"), "{number}");
+            assert!(listen(&format!("https://app.example.org/agent/b?{number}"), &format!("t{number}")));
+        }
+        assert!(listen("https://app.example.org/agent/c", "t"));
+        let listeners = notifications.listeners.take(who().id).unwrap().clients;
+        let urls = |place: &str| {
+            let of_place = listeners.iter().filter(|listener| listener.place().ends_with(place));
+            of_place.map(|listener| (&*listener.url, &*listener.token)).collect::<Vec<_>>()
+        };
+        assert_eq!(urls("/a"), [("https://app.example.org/agent/a?nonce=99", "t")]);
+        let tokens: Vec<&str> = urls("/b").into_iter().map(|(_, token)| token).collect();
+        assert_eq!(tokens, ["t96", "t97", "t98", "t99"]);
+        assert_eq!(urls("/c").len(), 1);
     }
 
     #[test]

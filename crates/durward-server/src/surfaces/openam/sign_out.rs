@@ -7,13 +7,17 @@ use durward_session::identity::session::{Purpose, Refusal, SessionId};
 
 use super::answers::without_cookie;
 use super::browser::{ADDRESS_LENGTH_MAX, BrowserCall, logout_path};
-use super::goto;
+use super::{goto, text_of};
 use crate::surfaces::http::Answer;
 use crate::surfaces::http::cookies::{Cookies, is_of_other_site};
 use crate::surfaces::login_forms::binding::is_from_own_page;
 use crate::surfaces::login_forms::pages::Message;
 use crate::surfaces::login_forms::redirect;
 use crate::surfaces::login_forms::sign_out::SignOut;
+
+/// Why nobody can be logged out at an address without TLS.
+const WITHOUT_TLS: &str = "this address is one without TLS, at which browsers keep the session's cookie to themselves: nobody was \
+                           logged out; use https";
 
 /// The purpose of the seal.
 const PURPOSE: &str = "openam logout";
@@ -25,6 +29,9 @@ pub(super) async fn answer(browser: &BrowserCall<'_>) -> Answer {
         return confirmed(browser, csrf).await;
     }
     let Some(token) = browser.token() else {
+        if hides_cookie(browser) {
+            return browser.message(Message::Impossible(WITHOUT_TLS.to_owned()));
+        }
         // Browsers send no `SameSite=Lax` cookie with a form of another site: what the user has is seen when they ask with GET.
         return if browser.is_post {
             browser.ask_again(&logout_path(browser.call), &["goto"])
@@ -41,6 +48,19 @@ pub(super) async fn answer(browser: &BrowserCall<'_>) -> Answer {
         Err(Refusal::Unavailable) => browser.message(Message::Unavailable),
         Err(_) => done(browser, goto),
     }
+}
+
+/// Whether the browser may have a cookie, and not have sent it because the address is one without TLS: nobody is told then that they are logged
+/// out. Browsers say by `Sec-Fetch-Site` where a request comes from on addresses that they take for safe, and on no others. Of what is no browser,
+/// and of old ones behind a proxy that says how it was asked, nothing else is wanted.
+fn hides_cookie(browser: &BrowserCall<'_>) -> bool {
+    let headers = &browser.call.head.headers;
+    let says = |name: &str, wanted: fn(&str) -> bool| text_of(headers, name).is_some_and(wanted);
+    browser.call.settings.cookie_secure
+        && matches!(browser.call.cookies(), Cookies::None)
+        && says("user-agent", |text| text.starts_with("Mozilla/"))
+        && !headers.contains_key("sec-fetch-site")
+        && !says("x-forwarded-proto", |text| text.eq_ignore_ascii_case("https"))
 }
 
 /// Whether to sign out, where there is a session: all that there is for OpenAM's console.

@@ -9,6 +9,7 @@ mod login;
 mod lost_steps;
 mod object;
 mod openapi;
+mod openapi_plan;
 mod own;
 mod passkeys;
 mod password_change;

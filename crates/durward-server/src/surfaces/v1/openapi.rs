@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::openapi_plan;
+
 /// Whether a token must be shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
@@ -499,6 +501,16 @@ pub(super) fn document(cookie_name: &str) -> Value {
             methods.insert(operation.method.to_owned(), described(operation));
         }
     }
+    let named = |(name, value): (&str, Value)| (name.to_owned(), value);
+    let mut schemas = schemas();
+    if let Value::Object(schemas) = &mut schemas {
+        schemas.extend(openapi_plan::schemas().map(named));
+    }
+    let (plan, described) = openapi_plan::path();
+    paths.insert(plan.to_owned(), described);
+    let token = json!({ "type": "http", "scheme": "bearer" });
+    let cookie = json!({ "type": "apiKey", "in": "cookie", "name": cookie_name });
+    let security = [("token", token), ("cookie", cookie)].into_iter().chain(openapi_plan::security());
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -508,11 +520,8 @@ pub(super) fn document(cookie_name: &str) -> Value {
         },
         "paths": paths,
         "components": {
-            "securitySchemes": {
-                "token": { "type": "http", "scheme": "bearer" },
-                "cookie": { "type": "apiKey", "in": "cookie", "name": cookie_name },
-            },
-            "schemas": schemas(),
+            "securitySchemes": security.map(named).collect::<Map<_, _>>(),
+            "schemas": schemas,
         },
     })
 }

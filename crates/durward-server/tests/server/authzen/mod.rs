@@ -5,6 +5,7 @@ mod hostile;
 mod interop;
 mod manual;
 mod mapping;
+mod narrowed;
 mod pages;
 mod users;
 mod world;

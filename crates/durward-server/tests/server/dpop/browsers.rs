@@ -233,6 +233,21 @@ fn a_proof_that_was_seen_helps_nobody() {
     is_challenged(&userinfo(&world, "DPoP", &access, &[&there]), "invalid_dpop_proof");
 }
 
+/// Else whoever has an old refresh token fills the memory in which proofs are remembered.
+#[test]
+fn a_proof_beside_a_token_that_was_used_is_not_remembered() {
+    let (world, key) = (World::new(), ProofKey::new());
+    let (_, spent) = bound(&world, &key);
+    assert_eq!(refresh(&world, &spent, Some(&key.proof())).status, 200);
+    let proof = key.proof();
+    for _ in 0..2 {
+        is_refused(&refresh(&world, &spent, Some(&proof)), "invalid_grant");
+    }
+    let (_, code) = world.logged_in();
+    assert_eq!(token(&world, &exchange(&code), Some(&proof)).status, 200);
+    is_refused(&refresh(&world, &spent, Some(&proof)), "invalid_dpop_proof");
+}
+
 #[test]
 fn a_client_whose_tokens_must_be_bound_gets_no_others() {
     let clients = clients().replacen("public = true", "public = true\ndpop = 'required'", 1);

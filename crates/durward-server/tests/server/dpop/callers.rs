@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::key::ProofKey;
 use crate::jwt::Signed;
+use crate::oauth::world::{now_s, part};
 use crate::rsocket::Client;
 use crate::sapl::start;
 use crate::support::{Directory, Reply, TestServer, request_xml};
@@ -153,6 +154,21 @@ fn without_its_key_a_token_opens_nothing() {
             assert_eq!(world.ask(&place, &format!("Bearer {token}"), &[]).status, 401, "{confirmation}");
             assert_eq!(world.with_proof(&place, &token, &place.proof(&world.key, &token)), 401);
         }
+    }
+}
+
+/// It may have been shown before this server was started, which forgets with its end what it has seen.
+#[test]
+fn a_proof_of_before_the_start_is_refused() {
+    let world = World::here();
+    let token = world.bound();
+    for place in Place::all() {
+        let there = format!("{BASE}{}", place.path);
+        let claims = part(&world.key.proof_at(place.method, &there, Some(&token)), 1);
+        let claims = ["htm", "htu", "ath"].map(|name| (name, claims[name].clone()));
+        let at = |ago: u64| world.key.changed(&[&claims[..], &[("iat", json!(now_s() - ago))]].concat(), &[]);
+        assert_eq!(world.with_proof(&place, &token, &at(30)), 401, "{}", place.path);
+        assert_eq!(world.with_proof(&place, &token, &at(0)), 200, "{}", place.path);
     }
 }
 

@@ -141,6 +141,19 @@ fn a_proof_is_good_once() {
     assert_eq!(ask(&world, &FORM, &[&named(&other)]).status, 200);
 }
 
+/// What was shown before a restart, nobody knows after it. A client whose clock is behind goes on with a nonce, at once.
+#[test]
+fn a_proof_of_before_the_start_needs_a_nonce_of_after_it() {
+    let (world, key) = (World::new(""), ProofKey::new());
+    let early = |nonce: Value| key.changed(&[("iat", json!(now_s() - 30)), ("nonce", nonce)], &[]);
+    let reply = ask(&world, &FORM, &[&early(Value::Null)]);
+    is_refused(&reply, "use_dpop_nonce");
+    let nonce = json!(reply.header("dpop-nonce"));
+    let proof = early(nonce);
+    assert_eq!(ask(&world, &FORM, &[&proof]).status, 200);
+    is_refused(&ask(&world, &FORM, &[&proof]), "invalid_dpop_proof");
+}
+
 #[test]
 fn a_request_that_is_refused_uses_up_no_proof() {
     let (world, key) = (World::new(""), ProofKey::new());

@@ -3,18 +3,44 @@
 use super::world::{World, clients};
 use crate::slapd::{BASE, Far, SEARCHER, Slapd};
 
-#[test]
-fn whoever_was_removed_gets_nothing_more_and_nobody_is_guessed() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let Some(mut slapd) = runtime.block_on(Slapd::start(Far::Nowhere)) else { return };
-    let settings = format!(
+fn settings(slapd: &Slapd) -> String {
+    format!(
         "[[identity.ldap]]\nservers = ['{}']\nbase = '{BASE}'\nauthorities = '{}'\nsearch_as = '{SEARCHER}'\n\
          search_password_path = '{}'",
         slapd.tls_url(),
         slapd.ca().display(),
         slapd.password().display()
-    );
-    let world = World::of(&settings, &clients());
+    )
+}
+
+/// Nobody binds as them for a refresh token: the entry says it.
+#[test]
+fn whoever_was_disabled_gets_nothing_more() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let Some(mut slapd) = runtime.block_on(Slapd::start(Far::Nowhere)) else { return };
+    let world = World::of(&settings(&slapd), &clients());
+    let (mut browser, code) = world.logged_in();
+    let tokens = world.exchange(&code);
+    let (access, refresh) = (tokens.member("access_token"), tokens.member("refresh_token"));
+    let mut is_locked = |value: &str| {
+        let classes = [("objectClass", "inetOrgPerson"), ("objectClass", "ofOthers")];
+        let values = [classes[0], classes[1], ("nsAccountLock", value)];
+        runtime.block_on(slapd.set(&format!("uid=anna,{BASE}"), &values));
+    };
+    is_locked("TRUE");
+    assert_eq!(browser.authorize(&[("prompt", "none")]).error(), "login_required");
+    world.refresh(&refresh).is_refused(400, "invalid_grant");
+    assert_eq!(world.userinfo(&access).status, 401);
+    is_locked("FALSE");
+    assert_eq!(world.userinfo(&access).status, 200);
+    world.refresh(&refresh).member("refresh_token");
+}
+
+#[test]
+fn whoever_was_removed_gets_nothing_more_and_nobody_is_guessed() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let Some(mut slapd) = runtime.block_on(Slapd::start(Far::Nowhere)) else { return };
+    let world = World::of(&settings(&slapd), &clients());
     let (mut browser, code) = world.logged_in();
     let tokens = world.exchange(&code);
     let (access, refresh) = (tokens.member("access_token"), tokens.member("refresh_token"));

@@ -145,6 +145,9 @@ fn nobody_is_sent_to_a_foreign_place() {
         "https://openam.local.evil.example/",
         "https://openam.local@evil.example/",
         "https://evilopenam.local/",
+        "http://app.openam.local/",
+        "https://app.openam.local:8443/",
+        "https://openam.local:8081/",
         "javascript:alert(1)",
         "data:text/html,x",
         "/app\r\nSet-Cookie: a=b",
@@ -343,6 +346,28 @@ fn a_page_of_another_site_logs_nobody_out_without_their_word() {
     assert!(world.is_valid(&token));
     assert_eq!(place(&browser.answer(&asked, "/openam/UI/Logout", &[])), "/bye");
     assert!(!world.is_valid(&token) && browser.token().is_none());
+}
+
+/// The cookie is for TLS: a browser that asks without it shows none, and has its session still.
+#[test]
+fn nobody_is_told_that_they_are_logged_out_where_their_cookie_is_not_sent() {
+    let world = World::new(RECORDED);
+    let mut browser = Browser::logged_in(&world);
+    let token = browser.token().unwrap().to_owned();
+    let agent = ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0");
+    for path in ["/openam/UI/Logout", "/openam/UI/Logout?goto=/bye"] {
+        let seen = Browser::new(&world).send("GET", path, &[agent], "");
+        assert_eq!((seen.status, &seen.location, seen.set_cookies.len()), (400, &None, 0), "{path}");
+        assert!(seen.text.contains("https"), "{}", seen.text);
+        // On a safe address, or behind a proxy with TLS, there is none to be shown.
+        for says in [SAME, ("X-Forwarded-Proto", "https")] {
+            let seen = Browser::new(&world).send("GET", path, &[agent, says], "");
+            assert_ne!(seen.status, 400, "{path}");
+        }
+    }
+    assert!(world.is_valid(&token));
+    browser.send("GET", "/openam/UI/Logout", &[agent], "");
+    assert!(!world.is_valid(&token), "who shows the cookie is logged out");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::browser::{Browser, place};
 use super::world::RECORDED;
-use crate::authenticator::{Authenticator, PRESENT};
+use crate::authenticator::PRESENT;
 use crate::oidc::passkeys::{ON, enrolled, offers, options};
 use crate::oidc::world::{World, clients};
 

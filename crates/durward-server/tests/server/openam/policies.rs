@@ -171,6 +171,15 @@ fn an_agent_is_told_for_each_resource_and_action() {
     assert_eq!((reply.status, reply.header("content-api-version")), (200, "resource=1.0"));
     let headers = [JSON, ("iPlanetDirectoryPro", &*robot), ("Accept-API-Version", "resource=9.0")];
     assert_eq!(agents.server.send("POST", path, &headers, body.as_bytes()).status, 404);
+    // A server may take them for others than their text begins with.
+    for up in
+        ["/records/../elsewhere", "/records/7/.", "/records/%2E%2e/elsewhere", "/records/..%5celsewhere"]
+    {
+        let body =
+            json!({"application": "web", "resources": [up, "/records/7"], "subject": {"ssoToken": demo}});
+        let told = agents.evaluated(&body);
+        assert_eq!((&told[0]["actions"], &told[1]), (&json!({}), &one), "{up}");
+    }
     // For another user, and for the agent itself where nobody is named.
     let carl = agents.token("carl");
     let none = json!({"GET": false, "POST": false});

@@ -16,8 +16,8 @@ use crate::support::{DOCTORS_READ, Directory, Reply, TestServer};
 const CHEAP: HashCosts = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
 
 /// The settings under which the recorded calls are answered.
-pub(crate) const RECORDED: &str =
-    "[openam]\non = true\ncookie_domain = \"openam.local\"\ncookie_same_site = \"unset\"";
+pub(crate) const RECORDED: &str = "[openam]\non = true\ncookie_domain = \"openam.local\"\ncookie_same_site = \"unset\"\n\
+     goto_origins = [\"http://openam.local:8081\"]";
 
 pub(crate) struct World {
     pub(crate) server: TestServer,

@@ -73,14 +73,18 @@ impl Tokens {
         self.read(&claims, now).map(|read| Claims { bound, ..read }).ok_or(Denied::Wrong)
     }
 
-    /// All that the token says, if it may be believed.
+    /// All that the token says, if it may be believed by itself. One that is bound to something says what it says together with that, of
+    /// which nothing is shown here: whoever has found it has no more than this.
     ///
     /// # Errors
     /// As [`Tokens::verify`].
     pub(crate) async fn claims(&self, token: &str, now: SystemTime) -> Result<Map<String, Value>, Denied> {
         let claims = self.signed(token).await?;
         self.read(&claims, now).ok_or(Denied::Wrong)?;
-        Ok(claims)
+        match Binding::of(&claims) {
+            Binding::Bearer => Ok(claims),
+            Binding::Key(_) | Binding::Unknown => Err(Denied::Wrong),
+        }
     }
 
     /// The claims of a token with a good signature, of the issuer and for this server, whose times and scopes were not looked at.

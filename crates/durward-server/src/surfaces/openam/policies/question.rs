@@ -14,6 +14,9 @@ const RESOURCES_MAX: usize = 64;
 /// How many decisions one question may ask for: resources times actions.
 const DECISIONS_MAX: usize = 512;
 
+/// How often a resource may be written in per cent.
+const DECODED_MAX: usize = 4;
+
 /// Most bytes of the name of a resource.
 const RESOURCE_BYTES_MAX: usize = 8192;
 
@@ -93,12 +96,13 @@ impl<'q> Question<'q> {
         Ok(Question { application, resources, subject, environment: environment(content)? })
     }
 
-    /// Those that match a pattern of the application, each once.
+    /// Those that match a pattern of the application, each once. Servers may take a resource that goes up for another one than its text begins
+    /// with: such a one is none of any application's, and nothing is permitted of it. OpenAM decides about the text.
     pub(super) fn resources_of_application(&self) -> Vec<&str> {
         let mut found: Vec<&str> = Vec::new();
         for resource in &self.resources {
             let is_own = self.application.resources.iter().any(|pattern| matches(pattern, resource));
-            if is_own && !found.contains(&resource.as_str()) {
+            if is_own && !goes_up(resource) && !found.contains(&resource.as_str()) {
                 found.push(resource);
             }
         }
@@ -204,6 +208,49 @@ fn environment(content: &Map<String, Value>) -> Result<Vec<(String, Vec<String>)
     named.iter().map(values).collect()
 }
 
+/// Whether there is a dot segment (RFC 3986, 3.3) in the path of a resource, however it is written: in per cent, also of that again, and between
+/// backslashes. What is written in per cent more often than anybody does is taken for one.
+fn goes_up(resource: &str) -> bool {
+    let mut path = resource.split(['?', '#']).next().unwrap_or_default().to_owned();
+    for _ in 0..DECODED_MAX {
+        if has_dots(&path) {
+            return true;
+        }
+        let decoded = decoded(&path);
+        if decoded == path {
+            return false;
+        }
+        path = decoded;
+    }
+    true
+}
+
+fn has_dots(path: &str) -> bool {
+    // What stands behind `;` is a parameter of the segment.
+    let mut segments = path.split(['/', '\\']).map(|segment| segment.split(';').next().unwrap_or_default());
+    segments.any(|segment| segment == "." || segment == "..")
+}
+
+/// Without per cent where it stands for ASCII.
+fn decoded(path: &str) -> String {
+    let mut parts = path.split('%');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let code = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(u8::is_ascii);
+        match code {
+            Some(code) => {
+                text.push(char::from(code));
+                text.push_str(part.get(2..).unwrap_or_default());
+            }
+            None => {
+                text.push('%');
+                text.push_str(part);
+            }
+        }
+    }
+    text
+}
+
 /// Whether a resource is one of a pattern: `*` is any text, `-*-` any without a slash.
 fn matches(pattern: &str, resource: &str) -> bool {
     let mut parts: Vec<Part<'_>> = Vec::new();
@@ -298,6 +345,34 @@ mod tests {
             assert_eq!(matches(pattern, resource), is_met, "{pattern} {resource}");
         }
         assert!(!matches(&"*a".repeat(200), &"a".repeat(100)));
+    }
+
+    #[test]
+    fn a_resource_that_goes_up_is_found_however_it_is_written() {
+        for up in [
+            "/records/../admin",
+            "/records/./7",
+            "..",
+            "/records/..",
+            "https://a.example:443/records/../admin?x",
+            "/records/%2e%2e/admin",
+            "/records/%2E./admin",
+            "/records/%252e%252e/admin",
+            "/records/%25252e./admin",
+            "/records/%%32%65./admin",
+            "/records/%252525252525",
+            "/records/..%2fadmin",
+            "/records/..%5Cadmin",
+            "/records\\..\\admin",
+            "/records/..;x=y/admin",
+        ] {
+            assert!(goes_up(up), "{up}");
+        }
+        for plain in
+            ["/records/7", "/records/...", "/records/.well-known", "/a?x=/../b", "/a#/../b", "/a..b/c.", "*"]
+        {
+            assert!(!goes_up(plain), "{plain}");
+        }
     }
 
     #[test]

@@ -6,12 +6,12 @@ use durward_pdp::ir::Value;
 use durward_pdp::ir::value::{Object, ObjectBuilder};
 use smol_str::SmolStr;
 
-use super::question::{Action, Entity, Question};
+use super::{Action, Entity, Question};
 use crate::base::settings::{AuthzenSaplSettings, Template};
 use crate::decider::Subscription;
 
 /// The four parts of subscriptions.
-pub(super) struct Mapping {
+pub(crate) struct Mapping {
     subject: Maker,
     action: Maker,
     resource: Maker,
@@ -44,7 +44,7 @@ enum Root {
 }
 
 impl Mapping {
-    pub(super) fn new(settings: &AuthzenSaplSettings) -> Mapping {
+    pub(crate) fn new(settings: &AuthzenSaplSettings) -> Mapping {
         let entity = |name: &str| Maker::Object {
             spread: Some(Path::of(&format!("{name}.properties"))),
             members: ["type", "id"]
@@ -64,7 +64,7 @@ impl Mapping {
     }
 
     /// The subscription of a question; `subject` is in the place of what its subject would become.
-    pub(super) fn subscription(&self, question: &Question, subject: Option<Value>) -> Subscription {
+    pub(crate) fn subscription(&self, question: &Question, subject: Option<Value>) -> Subscription {
         Subscription::new(
             subject.unwrap_or_else(|| self.subject.value(question)),
             self.action.value(question),
@@ -201,7 +201,6 @@ fn within(object: &Object, keys: &[SmolStr]) -> Value {
 mod tests {
     use durward_pdp::ir::path::Element;
 
-    use super::super::question::{Parts, body};
     use super::*;
     use crate::base::settings::Settings;
 
@@ -212,7 +211,7 @@ mod tests {
 
     fn mapped(settings: &str, question: &str) -> [String; 4] {
         let settings = Settings::from_toml(settings, "t").unwrap();
-        let question = Parts::read(&body(question.as_bytes()).unwrap()).unwrap().question().unwrap();
+        let question = Question::of_test(question);
         let subscription = Mapping::new(&settings.authzen.sapl).subscription(&question, None);
         Element::ALL.map(|element| {
             let value = subscription.element(element);

@@ -8,7 +8,7 @@ use durward_pdp::xacml::request::{Categories, identifiers};
 use durward_pdp::{DataType, Request};
 use smol_str::SmolStr;
 
-use super::question::{Question, Wrong};
+use super::{Question, Wrong};
 use crate::access::subject::Shown;
 use crate::access::subject::attributes::token_id;
 use crate::base::settings::AuthzenXacmlSettings;
@@ -136,13 +136,12 @@ fn typed(value: &Value, data_type: Option<DataType>, path: &str) -> Result<Optio
 
 #[cfg(test)]
 mod tests {
-    use super::super::question::{Parts, body};
     use super::*;
     use crate::base::settings::Settings;
 
     fn request(settings: &str, question: &str) -> Result<Vec<String>, Wrong> {
         let settings = Settings::from_toml(settings, "t").unwrap();
-        let question = Parts::read(&body(question.as_bytes()).unwrap()).unwrap().question().unwrap();
+        let question = Question::of_test(question);
         let request = Attributes::new(&settings.authzen.xacml).request(&question, None)?;
         let attributes = request.categories.attributes().map(|attribute| {
             let category = attribute.category().rsplit(':').next().unwrap_or_default().to_owned();

@@ -9,69 +9,76 @@ use durward_pdp::{AttributeSource, Decision, Pdp, Request, Response};
 use durward_sources::Rounds;
 use hyper::StatusCode;
 
-use super::decide::{Asking, Logged, Panicked};
-use super::question::{Question, Wrong};
-use super::verdict::Verdict;
-use crate::access::subject::Shown;
+use super::{Asked, Asker, Panicked, Question, SubjectBy, Verdict, Wrong};
 use crate::access::subject::attributes::{self, NO_SESSIONS, Named, token_reason};
-use crate::decision_log::{Entry, LoggedAnswer, Surface as Way};
+use crate::access::subject::fence::SubjectError;
+use crate::decider::Outcome;
+use crate::decision_log::{Entry, LoggedAnswer};
 
-impl Asking<'_> {
+impl Asker {
     pub(super) async fn decide_xacml(
         &self,
+        asked: &Asked<'_>,
         question: &Question,
-        token: Option<Shown>,
-        logged: Logged,
+        by: &SubjectBy,
     ) -> Result<Verdict, Wrong> {
-        let surface = self.surface;
         // A tenant without policies: nothing can be decided.
-        let Some(pdp) = surface.policies.pdp_of(&self.identity.tenant) else {
-            return Ok(Verdict::plain(crate::decider::Outcome::Indeterminate));
+        let Some(pdp) = self.policies.pdp_of(&asked.caller.tenant) else {
+            return Ok(Verdict::plain(Outcome::Indeterminate));
         };
-        let request = surface.attributes.request(question, token.as_ref())?;
-        let mut named = self.named(request).await?;
+        let token = match by {
+            SubjectBy::Token(token) => Some(token),
+            SubjectBy::Caller | SubjectBy::Verified => None,
+        };
+        let request = self.attributes.request(question, token)?;
+        let mut named = self.named(asked, request, by).await?;
         let mut request = std::mem::replace(&mut named.request, Request::builder().build());
         let begun = Instant::now();
-        let (mut response, records) = self.response(&pdp, &request).await?;
+        let (mut response, records) = self.response(asked, &pdp, &request).await?;
         let duration = begun.elapsed();
         named.settle(&mut request, &mut response);
-        surface.metrics.decided(response.results.iter().map(|result| result.decision), duration);
+        self.metrics.decided(response.results.iter().map(|result| result.decision), duration);
         let verdict = Verdict::of_xacml(&response.results);
-        let is_told =
-            logged == Logged::Each || verdict.is_true(&surface.telling(question.context.as_deref()));
-        if is_told && surface.recorder.is_on() {
-            self.record(&pdp, request, response, records, duration);
+        if self.recorder.is_on() && asked.logged.wants(&verdict) {
+            self.record(asked, &pdp, request, response, records, duration);
         }
         Ok(verdict)
     }
 
     /// The request with the subject that a token names.
-    async fn named(&self, request: Request) -> Result<Named, Wrong> {
-        let lets_assert = self.surface.fence.lets_assert(Some(self.identity));
+    async fn named(&self, asked: &Asked<'_>, request: Request, by: &SubjectBy) -> Result<Named, Wrong> {
+        let lets_assert = *by == SubjectBy::Verified || self.lets_assert(asked.caller);
         match attributes::looked_at(&request, lets_assert).map_err(Wrong::request)? {
             None => Ok(Named::of(request)),
+            // Nothing that was verified is a token to be looked at, whatever its properties are called.
+            Some(_) if *by == SubjectBy::Verified => Err(Wrong::request(SubjectError::Mixed.to_string())),
             Some(tokens) => {
-                let subjects = self.surface.subjects.as_ref().ok_or_else(|| Wrong::request(NO_SESSIONS))?;
+                let subjects = self.subjects.as_ref().ok_or_else(|| Wrong::request(NO_SESSIONS))?;
                 tokens.named(request, subjects).await.map_err(Wrong::request)
             }
         }
     }
 
-    async fn response(&self, pdp: &Pdp, request: &Request) -> Result<(Response, Vec<Record>), Wrong> {
-        let recorder = &self.surface.recorder;
+    async fn response(
+        &self,
+        asked: &Asked<'_>,
+        pdp: &Pdp,
+        request: &Request,
+    ) -> Result<(Response, Vec<Record>), Wrong> {
+        let recorder = &self.recorder;
         let failed = |Panicked| {
             Wrong::new(StatusCode::INTERNAL_SERVER_ERROR, "a mistake in durward; nothing was decided")
         };
-        let Some(sources) = &self.surface.sources else {
+        let Some(sources) = &self.sources else {
             let decide = || match recorder.is_on() {
                 true => pdp.decide_recorded(request, recorder.recording()),
                 false => (pdp.decide(request), Vec::new()),
             };
-            return self.guarded(decide).map_err(failed);
+            return self.guarded(asked, decide).map_err(failed);
         };
         let mut records = Vec::new();
         let decide = |source: &dyn AttributeSource| {
-            self.guarded(|| {
+            self.guarded(asked, || {
                 if !recorder.is_on() {
                     return pdp.decide_with(request, source);
                 }
@@ -93,13 +100,13 @@ impl Asking<'_> {
     /// Hands the decision log an entry for each result.
     fn record(
         &self,
+        asked: &Asked<'_>,
         pdp: &Pdp,
         request: Request,
         response: Response,
         mut records: Vec<Record>,
         duration: Duration,
     ) {
-        let (surface, route) = (self.surface, self.ask.as_str());
         let parts = response.results.len();
         if records.len() != parts {
             records = vec![Record { snapshot: pdp.snapshot().id, ..Record::default() }; parts];
@@ -116,20 +123,20 @@ impl Asking<'_> {
                 let message = result.status.message.as_deref().unwrap_or("no reason is known");
                 record.failures = vec![Failure::outside(message)];
             }
-            surface.recorder.trace((Way::Authzen, route, &self.call.id), None, &record);
-            surface.recorder.record(|time| {
+            self.recorder.trace((asked.surface, asked.route, asked.request_id), None, &record);
+            self.recorder.record(|time| {
                 let request = request.take().map(Box::new);
                 Entry {
                     time,
-                    surface: Way::Authzen,
-                    route,
-                    request_id: self.call.id.as_str().into(),
-                    client: Some(self.call.client),
-                    tenant: self.identity.tenant.clone(),
-                    caller: Some(self.identity.name.clone()).filter(|name| !name.is_empty()),
+                    surface: asked.surface,
+                    route: asked.route,
+                    request_id: asked.request_id.into(),
+                    client: asked.client,
+                    tenant: asked.caller.tenant.clone(),
+                    caller: Some(asked.caller.name.clone()).filter(|name| !name.is_empty()),
                     duration: Some(duration),
                     record: Arc::new(record),
-                    bytes: if request.is_some() { self.length } else { 0 },
+                    bytes: if request.is_some() { asked.length } else { 0 },
                     answer: LoggedAnswer::Result {
                         request,
                         result: Box::new(result),

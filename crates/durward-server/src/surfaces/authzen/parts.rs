@@ -6,50 +6,9 @@ use std::sync::Arc;
 use durward_pdp::ir::Value;
 use durward_pdp::ir::json;
 use durward_pdp::ir::value::Object;
-use hyper::StatusCode;
 use smol_str::SmolStr;
 
-/// Why a question gets no decision. In a batch it is the answer to one evaluation, otherwise to the request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
-    pub(super) status: StatusCode,
-    pub(super) message: String,
-}
-
-impl Wrong {
-    pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Wrong {
-        Wrong { status, message: message.into() }
-    }
-
-    /// The caller's mistake.
-    pub(super) fn request(message: impl Into<String>) -> Wrong {
-        Wrong::new(StatusCode::BAD_REQUEST, message)
-    }
-}
-
-/// A subject or a resource.
-#[derive(Clone, Debug)]
-pub(super) struct Entity {
-    pub(super) kind: SmolStr,
-    pub(super) id: SmolStr,
-    pub(super) properties: Option<Arc<Object>>,
-}
-
-/// What is to be done.
-#[derive(Clone, Debug)]
-pub(super) struct Action {
-    pub(super) name: SmolStr,
-    pub(super) properties: Option<Arc<Object>>,
-}
-
-/// One question.
-#[derive(Clone, Debug)]
-pub(super) struct Question {
-    pub(super) subject: Entity,
-    pub(super) action: Action,
-    pub(super) resource: Entity,
-    pub(super) context: Option<Arc<Object>>,
-}
+use crate::question::{Action, Entity, Question, Wrong};
 
 /// The object of a body.
 pub(super) fn body(text: &[u8]) -> Result<Arc<Object>, Wrong> {

@@ -1,0 +1,271 @@
+//! Questions in the words of AuthZEN's information model (who wants to do what with what), decided in the language of the tenant's policies.
+//!
+//! ```text
+//!   question --> subscription (mapping) --> decider ----------.
+//!      |                                                      |--> verdict
+//!      '------> request (attributes) ----> policies, XACML ---'
+//! ```
+//!
+//! Every surface whose callers speak neither SAPL nor XACML asks so: it makes a [`Question`], says in [`Asked`] who asks and by which way, in
+//! [`SubjectBy`] on whose word the subject stands, and gets a [`Verdict`], which is in the decision log by then. `[authzen.sapl]`,
+//! `[authzen.xacml]` and `authzen.language` say how words become those of policies, for all of them.
+
+mod attributes;
+mod mapping;
+mod rows;
+mod sapl;
+mod verdict;
+mod xacml;
+
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use durward_pdp::ir::value::Object;
+use durward_sources::AttributeSources;
+use hyper::StatusCode;
+use smol_str::SmolStr;
+
+use crate::access::auth::Identity;
+use crate::access::subject::fence::Fence;
+use crate::access::subject::{Shown, Subjects};
+use crate::base::metrics::Metrics;
+use crate::base::settings::{AuthzenLanguage, AuthzenSettings};
+use crate::decider::{Decider, DeciderSlot};
+use crate::decision_log::{Recorder, Surface};
+use crate::policies::InForce;
+use attributes::Attributes;
+pub(crate) use mapping::Mapping;
+#[cfg(test)]
+pub(crate) use verdict::REPLACE_RESOURCE;
+pub(crate) use verdict::{Duty, Verdict};
+
+/// Why a question gets no decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    pub(crate) status: StatusCode,
+    pub(crate) message: String,
+}
+
+impl Wrong {
+    pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Wrong {
+        Wrong { status, message: message.into() }
+    }
+
+    /// The caller's mistake.
+    pub(crate) fn request(message: impl Into<String>) -> Wrong {
+        Wrong::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// The caller may not assert who the subject is.
+    pub(crate) fn asserted() -> Wrong {
+        let message = "a subject is named by a token here, with the type `session` or `jwt` and the token as its id, and this caller may \
+                       not assert who it is; see `identity.subjects_asserted_by`";
+        Wrong::new(StatusCode::FORBIDDEN, message)
+    }
+}
+
+/// A subject or a resource.
+#[derive(Clone, Debug)]
+pub(crate) struct Entity {
+    pub(crate) kind: SmolStr,
+    pub(crate) id: SmolStr,
+    pub(crate) properties: Option<Arc<Object>>,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub(crate) struct Action {
+    pub(crate) name: SmolStr,
+    pub(crate) properties: Option<Arc<Object>>,
+}
+
+/// One question.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    pub(crate) subject: Entity,
+    pub(crate) action: Action,
+    pub(crate) resource: Entity,
+    pub(crate) context: Option<Arc<Object>>,
+}
+
+/// On whose word the subject of a question is who it says.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum SubjectBy {
+    /// On the caller's, who must be one that may assert subjects.
+    Caller,
+    /// On that of a token, which is looked at when the question is decided. Type, id and properties of the subject mean nothing.
+    Token(Shown),
+    /// On that of the surface, which verified credentials of the subject, or says of its own that there is nobody. What a caller wrote
+    /// must never come by this way.
+    Verified,
+}
+
+/// Which decisions the decision log gets.
+#[derive(Clone, Copy)]
+pub(crate) enum Logged<'a> {
+    Each,
+    /// Those of which this is true: what a search found is told, what it did not find is not.
+    If(&'a (dyn Fn(&Verdict) -> bool + Send + Sync)),
+}
+
+impl Logged<'_> {
+    fn wants(self, verdict: &Verdict) -> bool {
+        match self {
+            Logged::Each => true,
+            Logged::If(is_told) => is_told(verdict),
+        }
+    }
+}
+
+/// Who asks a question, and by which way.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// Whose tenant's policies decide.
+    pub(crate) caller: &'a Identity,
+    /// From where.
+    pub(crate) client: Option<SocketAddr>,
+    /// What the request is called in logs.
+    pub(crate) request_id: &'a str,
+    /// What the decision log calls the way.
+    pub(crate) surface: Surface,
+    /// What was called there.
+    pub(crate) route: &'static str,
+    /// How long the text is that the caller sent.
+    pub(crate) length: usize,
+    pub(crate) logged: Logged<'a>,
+}
+
+/// Decides questions. One for all surfaces that ask so.
+pub(crate) struct Asker {
+    decider: DeciderSlot,
+    policies: Arc<InForce>,
+    /// Where attributes come from that XACML requests lack.
+    sources: Option<Arc<AttributeSources>>,
+    subjects: Option<Subjects>,
+    fence: Fence,
+    recorder: Recorder,
+    metrics: Arc<Metrics>,
+    mapping: Mapping,
+    attributes: Attributes,
+    settings: AuthzenSettings,
+}
+
+/// What the asker shares with others.
+pub(crate) struct Parts<'p> {
+    pub(crate) decider: &'p DeciderSlot,
+    pub(crate) policies: &'p Arc<InForce>,
+    pub(crate) sources: Option<&'p Arc<AttributeSources>>,
+    pub(crate) subjects: Option<&'p Subjects>,
+    pub(crate) fence: &'p Fence,
+    pub(crate) recorder: &'p Recorder,
+    pub(crate) metrics: &'p Arc<Metrics>,
+}
+
+/// Something panicked, and that was told.
+#[derive(Debug)]
+struct Panicked;
+
+impl Asker {
+    pub(crate) fn new(settings: &AuthzenSettings, parts: &Parts<'_>) -> Asker {
+        Asker {
+            decider: Arc::clone(parts.decider),
+            policies: Arc::clone(parts.policies),
+            sources: parts.sources.cloned(),
+            subjects: parts.subjects.cloned(),
+            fence: parts.fence.clone(),
+            recorder: parts.recorder.clone(),
+            metrics: Arc::clone(parts.metrics),
+            mapping: Mapping::new(&settings.sapl),
+            attributes: Attributes::new(&settings.xacml),
+            settings: settings.clone(),
+        }
+    }
+
+    /// Decides a question, and records that.
+    ///
+    /// # Errors
+    /// It cannot be asked by this caller, or nobody decides at the moment. What policies cannot decide is a verdict.
+    pub(crate) async fn decide(
+        &self,
+        asked: &Asked<'_>,
+        question: &Question,
+        subject: &SubjectBy,
+    ) -> Result<Verdict, Wrong> {
+        if *subject == SubjectBy::Caller && !self.lets_assert(asked.caller) {
+            return Err(Wrong::asserted());
+        }
+        if self.is_asked_in_xacml(&asked.caller.tenant) {
+            return self.decide_xacml(asked, question, subject).await;
+        }
+        self.decide_sapl(asked, question, subject).await
+    }
+
+    /// Whether a caller may ask about subjects of its choice.
+    pub(crate) fn lets_assert(&self, caller: &Identity) -> bool {
+        self.fence.lets_assert(Some(caller))
+    }
+
+    /// The kind of token that subjects of this type are named by, if there are such tokens.
+    pub(crate) fn token_kind(&self, kind: &str) -> Option<&'static str> {
+        self.subjects.as_ref()?.token_names().find(|name| *name == kind)
+    }
+
+    /// Whether the policies of a tenant are asked with an XACML request.
+    pub(crate) fn is_asked_in_xacml(&self, tenant: &str) -> bool {
+        match self.settings.language_of(tenant) {
+            AuthzenLanguage::Sapl => false,
+            AuthzenLanguage::Xacml => true,
+            AuthzenLanguage::Auto => self
+                .policies
+                .pdp_of(tenant)
+                .is_some_and(|pdp| pdp.mismatch(durward_pdp::RequestLanguage::Sapl).is_some()),
+        }
+    }
+
+    /// Whether decisions are recorded, which what is decided from its bytes cannot be.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.recorder.is_on()
+    }
+
+    /// Who decides by SAPL's policies; nobody at first.
+    pub(crate) fn decider(&self) -> Option<&Arc<dyn Decider>> {
+        self.decider.get()
+    }
+
+    /// A mistake of ours costs one decision, not the process.
+    fn guarded<T>(&self, asked: &Asked<'_>, work: impl FnOnce() -> T) -> Result<T, Panicked> {
+        catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+            self.metrics.panics.inc();
+            tracing::error!(request_id = %asked.request_id, "a request ended in a panic; please report it");
+            Panicked
+        })
+    }
+}
+
+#[cfg(test)]
+impl Question {
+    /// A question as AuthZEN writes it.
+    pub(crate) fn of_test(text: &str) -> Question {
+        let value = durward_pdp::ir::json::read(text).unwrap();
+        let whole = value.as_object().unwrap();
+        let object =
+            |of: &Object, name: &str| of.get(name).map(|value| Arc::clone(value.as_object().unwrap()));
+        let text = |of: &Object, name: &str| SmolStr::from(of.get(name).unwrap().as_text().unwrap());
+        let entity = |name: &str| {
+            let part = object(whole, name).unwrap();
+            Entity {
+                kind: text(&part, "type"),
+                id: text(&part, "id"),
+                properties: object(&part, "properties"),
+            }
+        };
+        let action = object(whole, "action").unwrap();
+        Question {
+            subject: entity("subject"),
+            action: Action { name: text(&action, "name"), properties: object(&action, "properties") },
+            resource: entity("resource"),
+            context: object(whole, "context"),
+        }
+    }
+}

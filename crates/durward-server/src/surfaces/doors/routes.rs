@@ -1,0 +1,201 @@
+//! What a target is: an action on a resource, by `[[doors.routes]]`. The first route that matches counts, and what matches none is refused.
+
+use smol_str::{SmolStr, SmolStrBuilder};
+
+use super::Named;
+use super::answer::Reason;
+use super::target::{Oddities, Target};
+use crate::base::settings::{DoorRouteSettings, DoorsSettings};
+
+impl Asked {
+    /// The same, with what a gateway says of it in the place of what the settings say.
+    pub(super) fn named(mut self, named: &Named<'_>) -> Asked {
+        for (place, text) in [
+            (&mut self.action, named.action),
+            (&mut self.resource_kind, named.resource_type),
+            (&mut self.tenant, named.tenant),
+        ] {
+            if let Some(text) = text {
+                *place = text.into();
+            }
+        }
+        self
+    }
+}
+
+/// All routes.
+pub(super) struct Routes {
+    routes: Vec<Route>,
+    allowed: Oddities,
+    default_tenant: SmolStr,
+}
+
+struct Route {
+    settings: DoorRouteSettings,
+    allowed: Oddities,
+}
+
+/// What a target was found to be.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) tenant: SmolStr,
+    pub(super) action: SmolStr,
+    pub(super) resource_kind: SmolStr,
+    pub(super) resource_id: SmolStr,
+    /// The named parts of the path.
+    pub(super) named: Vec<(SmolStr, SmolStr)>,
+    /// Whether policies are asked about nobody.
+    pub(super) is_for_anybody: bool,
+    /// Whether fields that name another method or path are passed on.
+    pub(super) allowed: Oddities,
+}
+
+impl Routes {
+    pub(super) fn new(settings: &DoorsSettings, default_tenant: &str) -> Routes {
+        let route = |route: &DoorRouteSettings| Route {
+            settings: route.clone(),
+            allowed: Oddities::of(&route.allow),
+        };
+        Routes {
+            routes: settings.routes.iter().map(route).collect(),
+            allowed: Oddities::of(&settings.allow),
+            default_tenant: default_tenant.into(),
+        }
+    }
+
+    /// # Errors
+    /// No route matches, or the target is not clear enough for the one that does.
+    pub(super) fn find(&self, target: &Target<'_>) -> Result<Asked, Reason> {
+        let method = SmolStr::from(target.method.to_ascii_lowercase());
+        if self.routes.is_empty() {
+            check(target, self.allowed)?;
+            return Ok(Asked {
+                tenant: self.default_tenant.clone(),
+                action: method,
+                resource_kind: SmolStr::new_static("http"),
+                resource_id: target.path.as_str().into(),
+                named: Vec::new(),
+                is_for_anybody: false,
+                allowed: self.allowed,
+            });
+        }
+        let segments = target.segments();
+        let found = self.routes.iter().find_map(|route| {
+            let settings = &route.settings;
+            let is_meant = settings.is_for(target);
+            settings.path.of(&segments).filter(|_| is_meant).map(|named| (route, named))
+        });
+        let (Route { settings, allowed }, named) = found.ok_or(Reason::Route)?;
+        let allowed = self.allowed.and(*allowed);
+        check(target, allowed)?;
+        let action = settings.action.as_deref().map_or(method, SmolStr::from);
+        let resource_id = filled(&settings.resource_id, target, &named);
+        let named = named.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Ok(Asked {
+            tenant: settings.tenant.as_deref().map_or_else(|| self.default_tenant.clone(), SmolStr::from),
+            action,
+            resource_kind: settings.resource_type.as_str().into(),
+            resource_id,
+            named,
+            is_for_anybody: settings.anonymous,
+            allowed,
+        })
+    }
+}
+
+fn check(target: &Target<'_>, allowed: Oddities) -> Result<(), Reason> {
+    if target.oddities.are_in(allowed) { Ok(()) } else { Err(Reason::Target) }
+}
+
+impl DoorRouteSettings {
+    fn is_for(&self, target: &Target<'_>) -> bool {
+        let is_host = |host: &String| match host.strip_prefix("*.") {
+            Some(domain) => {
+                let before = target.host.strip_suffix(domain).and_then(|before| before.strip_suffix('.'));
+                before.is_some_and(|before| !before.is_empty())
+            }
+            None => *host == target.host,
+        };
+        let is_method = self.methods.is_empty() || self.methods.iter().any(|method| method == target.method);
+        is_method && (self.hosts.is_empty() || self.hosts.iter().any(is_host))
+    }
+}
+
+/// A template with what its names stand for; settings were checked to name nothing else.
+fn filled(template: &str, target: &Target<'_>, named: &[(&str, &str)]) -> SmolStr {
+    let mut text = SmolStrBuilder::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (name, behind) = after.split_once('}').unwrap_or((after, ""));
+        text.push_str(before);
+        text.push_str(match name {
+            "path" => &target.path,
+            "host" => &target.host,
+            "method" => target.method,
+            _ => named.iter().find(|(other, _)| *other == name).map_or("", |(_, value)| value),
+        });
+        rest = behind;
+    }
+    text.push_str(rest);
+    text.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::settings::Settings;
+
+    const ROUTES: &str = r#"
+[[doors.routes]]
+hosts = ["papers.example.org"]
+methods = ["GET", "HEAD"]
+path = "/papers/{id}/**"
+action = "read"
+resource_type = "paper"
+resource_id = "{id}"
+
+[[doors.routes]]
+hosts = ["*.example.org"]
+path = "/files/{name}"
+allow = ["semicolon"]
+tenant = "other"
+resource_id = "{host}:{name}"
+
+[[doors.routes]]
+path = "/public/**"
+anonymous = true
+"#;
+
+    fn found(settings: &str, method: &str, host: &str, raw: &str) -> Result<String, Reason> {
+        let settings = Settings::from_toml(settings, "t").unwrap();
+        let target = Target::read(method, "https", host, raw).unwrap();
+        let asked = Routes::new(&settings.doors, "default").find(&target)?;
+        let Asked { tenant, action, resource_kind, resource_id, is_for_anybody, .. } = asked;
+        Ok(format!("{tenant} {action} {resource_kind} {resource_id} {is_for_anybody}"))
+    }
+
+    #[test]
+    fn the_first_route_that_matches_counts_and_nothing_else_is_asked_about() {
+        for (method, host, raw, expected) in [
+            ("GET", "papers.example.org", "/papers/7/pdf?x=1", Ok("default read paper 7 false")),
+            ("POST", "papers.example.org", "/papers/7", Err(Reason::Route)),
+            ("GET", "papers.example.org.evil.example", "/papers/7", Err(Reason::Route)),
+            ("GET", "example.org", "/files/7", Err(Reason::Route)),
+            ("GET", "evilexample.org", "/files/7", Err(Reason::Route)),
+            ("PUT", "a.b.example.org", "/files/x;y", Ok("other put http a.b.example.org:x;y false")),
+            ("GET", "any.example", "/public", Ok("default get http /public true")),
+            ("GET", "any.example", "/public/a;b", Err(Reason::Target)),
+            ("GET", "any.example", "/public%2fa", Err(Reason::Route)),
+            ("GET", "papers.example.org", "/papers/7%2f8", Err(Reason::Target)),
+        ] {
+            assert_eq!(
+                found(ROUTES, method, host, raw),
+                expected.map(str::to_owned),
+                "{method} {host} {raw}"
+            );
+        }
+        assert_eq!(found("", "GET", "a", "/x").unwrap(), "default get http /x false");
+        assert_eq!(found("", "GET", "a", "//x"), Err(Reason::Target));
+        assert!(found("doors.allow = ['double-slash']", "GET", "a", "//x").is_ok());
+    }
+}

@@ -1,0 +1,326 @@
+//! Whose request it is: by the session in a cookie, or by a token in `Authorization: Bearer`. Nothing else that a client sends says who it is.
+
+use std::sync::Arc;
+
+use durward_pdp::ir::Value;
+use durward_pdp::ir::json;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value as Json;
+use smol_str::SmolStr;
+
+use super::answer::Reason;
+use crate::access::auth::{Authenticator, Denied, TokenClaims};
+use crate::access::subject::document::TOKENS;
+use crate::access::subject::{NotTaken, Shown, Subject, Subjects};
+use crate::base::settings::{DoorIdentity, Settings};
+use crate::question::{Entity, SubjectBy};
+use crate::surfaces::http::cookies::Cookies;
+
+/// The type and the id of the subject where nobody shows anything.
+const ANONYMOUS: SmolStr = SmolStr::new_static("anonymous");
+
+/// The type of the subject that a token of `[auth.jwt]` names.
+const USER: SmolStr = SmolStr::new_static("user");
+
+/// What tokens must not say of a subject in the words that durward's own tokens have.
+const OWN: &str = "urn:durward:";
+
+/// Finds out who sends requests.
+pub(super) struct People {
+    subjects: Option<Subjects>,
+    authenticator: Arc<Authenticator>,
+    /// Cookies with the token of a session.
+    cookie_names: Vec<String>,
+    /// What the application is told.
+    headers: Vec<(HeaderName, DoorIdentity)>,
+}
+
+/// Who it is.
+pub(super) struct Person {
+    pub(super) entity: Entity,
+    pub(super) by: SubjectBy,
+    /// Of which tenant the token says it is.
+    pub(super) tenant: Option<String>,
+    known: Known,
+}
+
+enum Known {
+    Nothing,
+    Subject(Box<Subject>),
+    Claims(Box<TokenClaims>),
+}
+
+/// What came of looking.
+pub(super) enum Found {
+    Person(Person),
+    /// Nothing was shown.
+    Nobody,
+    /// What was shown is not accepted. A browser sends the cookie of a session that is over along with everything.
+    Refused {
+        is_cookie: bool,
+    },
+    /// This node cannot say at the moment.
+    Unknown,
+}
+
+/// A value of an identity header.
+enum Told {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Person {
+    pub(super) fn nobody() -> Person {
+        let entity = Entity { kind: ANONYMOUS, id: ANONYMOUS, properties: None };
+        Person { entity, by: SubjectBy::Verified, tenant: None, known: Known::Nothing }
+    }
+
+    fn of_token(shown: Shown, subject: Subject) -> Person {
+        let (kind, id) = match &shown {
+            Shown::Session(token) => ("session", token.clone()),
+            Shown::Jwt(token) => ("jwt", token.clone()),
+        };
+        let entity = Entity { kind: SmolStr::new_static(kind), id, properties: None };
+        Person { entity, by: SubjectBy::Token(shown), tenant: None, known: Known::Subject(Box::new(subject)) }
+    }
+
+    fn of_claims(claims: TokenClaims) -> Person {
+        let is_property =
+            |name: &str| !TOKENS.contains(&name) && !matches!(name, "type" | "id") && !name.starts_with(OWN);
+        let kept: serde_json::Map<String, Json> = claims
+            .all
+            .iter()
+            .filter(|(name, _)| is_property(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        let properties = json::read(&Json::Object(kept).to_string()).ok();
+        let entity = Entity {
+            kind: USER,
+            id: claims.subject.as_str().into(),
+            properties: properties.as_ref().and_then(Value::as_object).cloned(),
+        };
+        Person {
+            entity,
+            by: SubjectBy::Verified,
+            tenant: claims.tenant.clone(),
+            known: Known::Claims(Box::new(claims)),
+        }
+    }
+}
+
+impl People {
+    pub(super) fn new(
+        settings: &Settings,
+        subjects: Option<&Subjects>,
+        authenticator: &Arc<Authenticator>,
+        headers: Vec<(HeaderName, DoorIdentity)>,
+    ) -> People {
+        let mut cookie_names = vec![settings.identity.cookie_name.clone()];
+        if settings.openam.on {
+            cookie_names.push(settings.openam.cookie_name.clone());
+        }
+        People {
+            subjects: subjects.cloned(),
+            authenticator: Arc::clone(authenticator),
+            cookie_names,
+            headers,
+        }
+    }
+
+    /// Who sends a request with these fields.
+    pub(super) async fn find(&self, headers: &HeaderMap) -> Found {
+        match bearer(headers) {
+            Ok(Some(token)) if is_jwt(token) => self.of_jwt(token).await,
+            Ok(Some(token)) => self.of_session(token, false).await,
+            Ok(None) => match self.cookie(headers) {
+                Cookies::None => Found::Nobody,
+                // Which of two counts must not depend on who looks.
+                Cookies::Several => Found::Refused { is_cookie: true },
+                Cookies::One(token) => self.of_session(token, true).await,
+            },
+            Err(TwoFields) => Found::Refused { is_cookie: false },
+        }
+    }
+
+    fn cookie<'h>(&self, headers: &'h HeaderMap) -> Cookies<'h> {
+        Cookies::named(headers, |name| self.cookie_names.iter().any(|known| known == name))
+    }
+
+    async fn of_session(&self, token: &str, is_cookie: bool) -> Found {
+        let refused = Found::Refused { is_cookie };
+        let shown = Shown::Session(token.into());
+        let Some(subjects) = self.subjects.as_ref().filter(|subjects| subjects.has(&shown)) else {
+            return refused;
+        };
+        match subjects.find(&shown).await {
+            Ok(subject) => Found::Person(Person::of_token(shown, subject)),
+            Err(NotTaken::Refused) => refused,
+            Err(NotTaken::Unknown) => Found::Unknown,
+        }
+    }
+
+    /// A token that this server gave, or else one of `[auth.jwt]`. One that is bound to a key is not accepted: nobody showed the key.
+    async fn of_jwt(&self, token: &str) -> Found {
+        let shown = Shown::Jwt(token.into());
+        if shown.says_bound() {
+            return Found::Refused { is_cookie: false };
+        }
+        if let Some(subjects) = self.subjects.as_ref().filter(|subjects| subjects.has(&shown)) {
+            match subjects.find(&shown).await {
+                Ok(subject) => return Found::Person(Person::of_token(shown, subject)),
+                Err(NotTaken::Unknown) => return Found::Unknown,
+                Err(NotTaken::Refused) => {}
+            }
+        }
+        match self.authenticator.claims(token).await {
+            Ok(claims) if !claims.subject.is_empty() => Found::Person(Person::of_claims(claims)),
+            Ok(_) | Err(Denied::Wrong) => Found::Refused { is_cookie: false },
+            Err(Denied::Busy) => Found::Unknown,
+        }
+    }
+
+    /// All identity headers, empty where nothing is known.
+    ///
+    /// # Errors
+    /// Something that is known cannot be written in a header so that everybody reads the same.
+    pub(super) fn headers(&self, person: &Person) -> Result<Vec<(HeaderName, HeaderValue)>, Reason> {
+        let header = |(name, says): &(HeaderName, DoorIdentity)| {
+            let value = person.told(says).map_or(Some(HeaderValue::from_static("")), Told::written);
+            Ok((name.clone(), value.ok_or(Reason::Identity)?))
+        };
+        self.headers.iter().map(header).collect()
+    }
+}
+
+/// There are two fields `Authorization`.
+struct TwoFields;
+
+/// The token of `Authorization: Bearer`. Other schemes are the application's affair.
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, TwoFields> {
+    let mut fields = headers.get_all(header::AUTHORIZATION).iter();
+    let (field, other) = (fields.next(), fields.next());
+    if other.is_some() {
+        return Err(TwoFields);
+    }
+    let parts = field.and_then(|field| field.to_str().ok()).and_then(|field| field.split_once(' '));
+    Ok(parts.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim()))
+}
+
+/// Whether it has the form of a signed token, whose header is an object of JSON.
+fn is_jwt(token: &str) -> bool {
+    token.starts_with("eyJ") && token.bytes().filter(|byte| *byte == b'.').count() == 2
+}
+
+impl Person {
+    fn told(&self, says: &DoorIdentity) -> Option<Told> {
+        match &self.known {
+            Known::Nothing => None,
+            Known::Subject(subject) => of_subject(subject, says),
+            Known::Claims(claims) => of_claims(claims, says),
+        }
+    }
+}
+
+fn of_subject(subject: &Subject, says: &DoorIdentity) -> Option<Told> {
+    let (user, good) = (subject.user.as_ref(), subject.good.as_ref());
+    match says {
+        DoorIdentity::User => Some(Told::One(user?.who.user.subject().to_owned())),
+        DoorIdentity::Realm => Some(Told::One(user?.who.user.realm().to_owned())),
+        DoorIdentity::Groups => Some(Told::Several(user?.account.groups.clone())),
+        DoorIdentity::Session => Some(Told::One(user?.who.id.to_string())),
+        DoorIdentity::Level => Some(Told::One(user?.level.0.to_string())),
+        DoorIdentity::Client => Some(Told::One(good?.client.clone())),
+        DoorIdentity::Scopes => Some(Told::Several(good?.scopes.clone())),
+        DoorIdentity::Attribute(name) => user?.account.attributes.get(name).cloned().map(Told::Several),
+        DoorIdentity::Claim(_) => None,
+    }
+}
+
+fn of_claims(claims: &TokenClaims, says: &DoorIdentity) -> Option<Told> {
+    let claim = |name: &str| claims.all.get(name).and_then(of_json);
+    match says {
+        DoorIdentity::User => Some(Told::One(claims.subject.clone())),
+        DoorIdentity::Realm => claim("iss"),
+        DoorIdentity::Groups => claim("groups"),
+        DoorIdentity::Session => claim("sid"),
+        DoorIdentity::Level => None,
+        DoorIdentity::Client => claim("client_id").or_else(|| claim("azp")),
+        DoorIdentity::Scopes => {
+            let text = claims.all.get("scope").and_then(Json::as_str)?;
+            Some(Told::Several(text.split(' ').map(str::to_owned).collect()))
+        }
+        DoorIdentity::Attribute(_) => None,
+        DoorIdentity::Claim(name) => claim(name),
+    }
+}
+
+fn of_json(value: &Json) -> Option<Told> {
+    match value {
+        Json::String(text) => Some(Told::One(text.clone())),
+        Json::Number(_) | Json::Bool(_) => Some(Told::One(value.to_string())),
+        Json::Array(values) => {
+            let texts = values.iter().map(|one| one.as_str().map(str::to_owned));
+            texts.collect::<Option<Vec<_>>>().map(Told::Several)
+        }
+        Json::Null | Json::Object(_) => None,
+    }
+}
+
+impl Told {
+    /// `None` for what two readers could take for different things: control characters, and blanks at an end, which parsers leave out.
+    fn written(self) -> Option<HeaderValue> {
+        let text = match self {
+            Told::One(text) => text,
+            Told::Several(texts) => {
+                // A comma in a name must not look as one between two.
+                let escaped = |text: &String| text.replace('%', "%25").replace(',', "%2C");
+                if texts.iter().any(|text| text.trim() != text || text.is_empty()) {
+                    return None;
+                }
+                texts.iter().map(escaped).collect::<Vec<_>>().join(",")
+            }
+        };
+        if text.chars().any(char::is_control) || text.trim() != text {
+            return None;
+        }
+        HeaderValue::from_bytes(text.as_bytes()).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_of_somebody_is_written_for_every_reader_alike() {
+        let one = |text: &str| Told::One(text.into()).written().map(|value| value.as_bytes().to_vec());
+        let several = |texts: &[&str]| {
+            let told = Told::Several(texts.iter().map(|text| (*text).to_owned()).collect());
+            told.written().map(|value| String::from_utf8(value.as_bytes().to_vec()).unwrap())
+        };
+        assert_eq!(one("a,b"), Some(b"a,b".to_vec()));
+        assert_eq!(one("müller"), Some("müller".as_bytes().to_vec()));
+        for text in ["root ", " root", "root\r\nX-Auth-User: ada", "a\u{0}", "\t", "a\u{85}b"] {
+            assert_eq!(one(text), None, "{text:?}");
+        }
+        assert_eq!(several(&["staff", "night, shift", "50%"]).unwrap(), "staff,night%2C shift,50%25");
+        assert_eq!(several(&[]).unwrap(), "");
+        assert_eq!(several(&["staff", ""]), None);
+    }
+
+    #[test]
+    fn only_one_bearer_token_is_read() {
+        let read = |fields: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for field in fields {
+                headers.append(header::AUTHORIZATION, HeaderValue::from_static(field));
+            }
+            bearer(&headers).map(|token| token.map(str::to_owned)).map_err(|TwoFields| ())
+        };
+        assert_eq!(read(&["Bearer t"]), Ok(Some("t".into())));
+        assert_eq!(read(&["bearer  t "]), Ok(Some("t".into())));
+        assert_eq!(read(&["Basic dTpw"]), Ok(None));
+        assert_eq!(read(&[]), Ok(None));
+        assert_eq!(read(&["Bearer t", "Bearer u"]), Err(()));
+    }
+}
