@@ -8,7 +8,9 @@ use durward_identity::session::{Properties, User};
 use durward_identity::user::{Account, Directory, RecoveryCodes, SecondStep, Totp, UserStore as _};
 use durward_identity::{Moment, SystemEntropy};
 use durward_session::ldap::{LdapDirectory, LdapSettings};
-use durward_session::{AccountHolder, Administrator, Beside, Login, LoginRequest, Refused};
+use durward_session::{
+    AccountHolder, Administrator, Beside, Login, LoginRequest, Refused, UserDirectory as _,
+};
 use tokio::time::{sleep, timeout};
 
 use crate::nodes::{COSTS, HOME, Node, PATIENCE, Plan, Sharing, clock};
@@ -21,6 +23,7 @@ use crate::{is_refused, turn};
 struct Keeper {
     node: Node,
     kept: Arc<Directory>,
+    users: Arc<Beside>,
 }
 
 fn anna() -> User {
@@ -44,9 +47,10 @@ impl Keeper {
         };
         let kept = Arc::new(kept);
         let users = Beside::new(Arc::new(LdapDirectory::new(settings, clock(0)).unwrap()), Arc::clone(&kept));
-        let node = plan.start_of(Arc::clone(&kept), Arc::new(users), Sharing::Users);
+        let users = Arc::new(users);
+        let node = plan.start_of(Arc::clone(&kept), users.clone(), Sharing::Users);
         node.is_ready().await;
-        Keeper { node, kept }
+        Keeper { node, kept, users }
     }
 
     async fn login(&self) -> Result<Login, Refused> {
@@ -147,7 +151,9 @@ async fn codes_of_a_command_end_sessions_on_all_nodes() {
     let (here, there) = (a.token().await, b.token().await);
     let totp = Totp::generate(&SystemEntropy).unwrap();
     let second_step = Some(SecondStep { totp, used: None, recovery: RecoveryCodes::default() });
-    let account = Account { second_step, password_since_ms: now().ms(), ..Account::new(&anna()) };
+    let entry = a.users.account(&anna()).await.unwrap().unwrap().entry;
+    assert!(entry.is_some());
+    let account = Account { second_step, entry, password_since_ms: now().ms(), ..Account::new(&anna()) };
     assert_eq!(open().add(account), Ok(true));
     for keeper in [&a, &b] {
         keeper.knows(has_step).await;
