@@ -13,7 +13,7 @@ use crate::surfaces::oidc;
 use crate::surfaces::sapl::Ask;
 use crate::surfaces::scim;
 use crate::surfaces::v1::Act;
-use crate::surfaces::xacml::dialect::{Dialect, Wso2};
+use crate::surfaces::xacml::dialect::Dialect;
 
 /// One path and what may be done with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Routes of provisioning (SCIM 2.0).
 
-use super::who::{POST, WHO_PROVISIONS};
+use super::who::WHO_PROVISIONS;
 use super::{Endpoint, Route};
 use crate::surfaces::scim;
 
