@@ -4,7 +4,7 @@ use durward_ir::combine::{Algorithm, Combiner, Effects, Flow, Mode, Tally, Verdi
 use durward_ir::fault::Fault;
 use durward_ir::program::{Node, Rule, Set};
 
-use super::{Ballot, Collected, Outcome, Tag, Votes, effect_of};
+use super::{Ballot, Collected, Outcome, Tag, Votes, effect_of, fails};
 use crate::interval::Interval;
 
 /// A verdict for every set of votes, by the bits of those that are among them.
@@ -60,7 +60,9 @@ impl Ballot<'_> {
             Mode::UnanimousStrict => tags.all(|tag| tag == Tag::NONE),
             Mode::Unanimous => tags.all(|tag| !self.tags.has_resource(tag)),
             Mode::Priority(_) => {
-                tags.all(|tag| !self.tags.has_resource(tag)) && !set.children.iter().any(abstains)
+                // Abstaining takes back an error, and without one does nothing.
+                let may_matter = fails(children) && set.children.iter().any(abstains);
+                tags.all(|tag| !self.tags.has_resource(tag)) && !may_matter
             }
         }
     }

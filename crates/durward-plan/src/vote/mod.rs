@@ -273,7 +273,10 @@ impl<'a> Ballot<'a> {
             Algorithm::Voting(voting) => {
                 let is_asked = set.kind != SetKind::Root
                     && voting.errors == durward_ir::combine::ErrorHandling::Propagate;
-                if !is_asked && self.is_simple(voting, set, &children) {
+                // With priority, only errors make errors.
+                let may_fail = fails(&children) || !matches!(voting.mode, Mode::Priority(_));
+                let is_told = is_asked && may_fail;
+                if !is_told && self.is_simple(voting, set, &children) {
                     let counted = self.by_classes_of_voting(voting, &children);
                     return self.finished(voting, counted);
                 }
@@ -327,6 +330,12 @@ impl Collected {
             None => self.0.push((outcome, vec![interval])),
         }
     }
+}
+
+/// Whether any vote may be an error.
+fn fails(children: &[Votes]) -> bool {
+    let mut outcomes = children.iter().flat_map(Votes::iter).map(|(outcome, _)| outcome);
+    outcomes.any(|outcome| matches!(outcome.verdict, Verdict::Indeterminate(_)))
 }
 
 /// The effect of a vote that has one.

@@ -35,6 +35,26 @@ struct State {
     is_widening: bool,
 }
 
+/// A state and a cast that are of the same rows, and what the count may come to then.
+struct Pair {
+    row: usize,
+    column: usize,
+    here: Interval,
+    after: Vec<State>,
+}
+
+/// What the count comes to in all of these, if that is one and certain.
+fn only_state<'p>(pairs: impl Iterator<Item = &'p Pair>) -> Option<State> {
+    let mut found = None;
+    for pair in pairs {
+        let [state] = pair.after.as_slice() else { return None };
+        if *found.get_or_insert(*state) != *state {
+            return None;
+        }
+    }
+    found
+}
+
 /// The states of a count with the rows of each.
 type States = Vec<(State, Interval)>;
 
@@ -192,24 +212,42 @@ impl Ballot<'_> {
         casts: &[Cast],
         mut after: impl FnMut(&mut Self, State, &Cast) -> Vec<State>,
     ) -> States {
-        let mut next: Vec<(State, Vec<Interval>)> = Vec::new();
-        for (state, before) in states {
-            // Casts that leave the state as it is, together: most do, and the formula stays short.
-            for cast in casts {
-                let here = self.both(before, cast.interval);
-                if here.is_never() {
-                    continue;
-                }
-                let after = after(self, state, cast);
-                let is_certain = after.len() == 1;
-                for state in after {
-                    let here = if is_certain { here } else { Interval { must: F::FALSE, may: here.may } };
-                    match next.iter_mut().find(|(other, _)| *other == state) {
-                        Some((_, parts)) => parts.push(here),
-                        None => next.push((state, vec![here])),
-                    }
+        let mut pairs = Vec::new();
+        for (row, (state, before)) in states.iter().enumerate() {
+            for (column, cast) in casts.iter().enumerate() {
+                let here = self.both(*before, cast.interval);
+                if !here.is_never() {
+                    pairs.push(Pair { row, column, here, after: after(self, *state, cast) });
                 }
             }
+        }
+        // A state that is left for the same one whatever is cast, and a cast that leads to the same one whatever there was
+        // before: most do, and the formula stays short.
+        let rows: Vec<Option<State>> =
+            (0..states.len()).map(|row| only_state(pairs.iter().filter(|pair| pair.row == row))).collect();
+        let columns: Vec<Option<State>> = (0..casts.len())
+            .map(|column| only_state(pairs.iter().filter(|pair| pair.column == column)))
+            .collect();
+        let mut next: Vec<(State, Vec<Interval>)> = Vec::new();
+        let mut add = |state: State, here: Interval| match next.iter_mut().find(|(other, _)| *other == state)
+        {
+            Some((_, parts)) => parts.push(here),
+            None => next.push((state, vec![here])),
+        };
+        for ((_, before), only) in states.iter().zip(&rows) {
+            only.iter().for_each(|state| add(*state, *before));
+        }
+        for (cast, only) in casts.iter().zip(&columns) {
+            only.iter().for_each(|state| add(*state, cast.interval));
+        }
+        let is_said = |all: &[Option<State>], at: usize| all.get(at).is_some_and(Option::is_some);
+        for Pair { row, column, here, after } in pairs {
+            if is_said(&rows, row) || is_said(&columns, column) {
+                continue;
+            }
+            let is_certain = after.len() == 1;
+            let here = if is_certain { here } else { Interval { must: F::FALSE, may: here.may } };
+            after.into_iter().for_each(|state| add(state, here));
         }
         next.into_iter().map(|(state, parts)| (state, self.folding.formulas.some(&parts))).collect()
     }

@@ -133,7 +133,7 @@ fn searched(server: &TestServer, part: &str, asked: &Value) -> Vec<String> {
 #[test]
 fn a_search_finds_what_evaluations_permit() {
     let mut random = TestRandom::new(11);
-    let (mut finds, mut finds_all) = (0, 0);
+    let mut finds = 0;
     for round in 0..24 {
         let part = if round % 3 == 2 { "subject" } else { "resource" };
         let policies = policies(&mut random, part);
@@ -153,10 +153,9 @@ fn a_search_finds_what_evaluations_permit() {
             let found = searched(&server, part, &asked);
             assert_eq!(found, permitted(&server, part, &asked), "{settings}{policies}\n{asked}");
             finds += found.len();
-            finds_all += usize::from(found.len() == ENTITIES);
         }
     }
-    assert!(finds > 1000 && finds < 8000 && finds_all < 12, "{finds} {finds_all}");
+    assert!(finds > 500 && finds < 40 * ENTITIES, "{finds}");
 }
 
 /// What a plan excludes is not decided, and does not count as if it were.
