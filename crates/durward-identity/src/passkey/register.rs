@@ -40,13 +40,13 @@ pub fn register(
     client_data::check(&registration.client_data, Ceremony::Create, party, challenge)?;
     // Step 13.
     let (object, rest) = read_map(&registration.attestation, WHAT)?;
-    let format = object.text_key("fmt").and_then(|value| value.as_text());
-    let statement = object.text_key("attStmt").and_then(|value| value.as_map());
-    let data = object.text_key("authData").and_then(|value| value.as_bytes());
-    let (Some(format), Some(statement), Some(data)) = (format, statement, data) else {
+    let statement = object.map_len_at("attStmt");
+    let (Some(format), Some(statement), Some(data)) =
+        (object.text_at("fmt"), statement, object.bytes_at("authData"))
+    else {
         return Err(PasskeyRefusal::Malformed(WHAT));
     };
-    if !rest.is_empty() || object.len() != 3 || format == "none" && !statement.is_empty() {
+    if !rest.is_empty() || object.len() != 3 || format == "none" && statement != 0 {
         return Err(PasskeyRefusal::Malformed(WHAT));
     }
     let data = AuthenticatorData::read(data)?;
