@@ -9,11 +9,11 @@ use std::fmt;
 use std::ops::Range;
 
 use durward_pdp::ir::near::nearest;
-use serde::Deserialize;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue, Deserializer};
+use toml::de::{DeTable, DeValue};
 
 use super::read::{ConfigError, line_and_column};
+use super::typed::{self, Mistake};
 use super::words::{SETTINGS, in_our_words};
 use super::{Settings, names_of};
 
@@ -65,18 +65,6 @@ struct Override {
     /// The setting, part by part.
     path: Vec<String>,
     value: String,
-}
-
-/// A mistake, and where it begins: in the text of the file, or behind it.
-struct Mistake {
-    start: Option<usize>,
-    message: String,
-}
-
-impl From<toml::de::Error> for Mistake {
-    fn from(error: toml::de::Error) -> Mistake {
-        Mistake { start: error.span().map(|span| span.start), message: error.message().to_owned() }
-    }
 }
 
 impl fmt::Debug for Override {
@@ -173,7 +161,7 @@ impl Overrides {
                 return Err(Mistake { start: Some(place.start), message });
             }
         }
-        Ok(Settings::deserialize(Deserializer::from(table))?)
+        typed::of_table(table)
     }
 
     /// The variable that a mistake is about, or else the file.

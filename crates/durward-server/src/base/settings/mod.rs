@@ -28,6 +28,7 @@ mod reset;
 mod sapl;
 mod scim;
 mod server;
+mod typed;
 pub(crate) mod upstream;
 pub(crate) mod words;
 mod xacml;
