@@ -61,49 +61,75 @@ pub(super) fn of_table<'i, T: Deserialize<'i>>(table: Spanned<DeTable<'i>>) -> R
 
 struct Value<'i>(Spanned<DeValue<'i>>);
 
+/// What is alike for all types stands in functions of its own, which are compiled once.
 impl<'i> Value<'i> {
+    fn start(&self) -> usize {
+        self.0.span().start
+    }
+
+    fn text(self, wanted: &dyn Expected) -> Result<Cow<'i, str>, Mistake> {
+        let value = self.0.into_inner();
+        let DeValue::String(text) = value else { return Err(wrong(&value, wanted)) };
+        Ok(text)
+    }
+
+    fn boolean(self, wanted: &dyn Expected) -> Result<bool, Mistake> {
+        let value = self.0.into_inner();
+        let DeValue::Boolean(boolean) = value else { return Err(wrong(&value, wanted)) };
+        Ok(boolean)
+    }
+
+    fn items(self, wanted: &dyn Expected) -> Result<Items<'i>, Mistake> {
+        let value = self.0.into_inner();
+        let DeValue::Array(items) = value else { return Err(wrong(&value, wanted)) };
+        let items: Vec<_> = items.into_iter().collect();
+        Ok(Items(items.into_iter()))
+    }
+
+    fn entries(self, wanted: &dyn Expected) -> Result<Entries<'i>, Mistake> {
+        let value = self.0.into_inner();
+        let DeValue::Table(table) = value else { return Err(wrong(&value, wanted)) };
+        let entries: Vec<_> = table.into_iter().collect();
+        Ok(Entries { rest: entries.into_iter(), value: None })
+    }
+
     fn read<S: DeserializeSeed<'i>>(self, seed: S) -> Result<S::Value, Mistake> {
-        let start = self.0.span().start;
+        let start = self.start();
         seed.deserialize(self).map_err(|mistake| mistake.at(start))
     }
 
-    fn text<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        let value = self.0.into_inner();
-        let DeValue::String(text) = value else { return Err(wrong(&value, &visitor)) };
-        match text {
+    fn give_text<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        match self.text(&visitor)? {
             Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
             Cow::Owned(text) => visitor.visit_string(text),
         }
     }
 
-    fn boolean<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        let value = self.0.into_inner();
-        let DeValue::Boolean(boolean) = value else { return Err(wrong(&value, &visitor)) };
+    fn give_boolean<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        let boolean = self.boolean(&visitor)?;
         visitor.visit_bool(boolean)
     }
 
-    fn number<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        let value = self.0.into_inner();
-        match unexpected(&value) {
-            Unexpected::Signed(number) => visitor.visit_i64(number),
-            Unexpected::Unsigned(number) => visitor.visit_u64(number),
-            Unexpected::Float(number) => visitor.visit_f64(number),
-            other => Err(Mistake::invalid_type(other, &visitor)),
+    fn give_number<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        let found = unexpected(self.0.get_ref());
+        if let Unexpected::Signed(number) = found {
+            return visitor.visit_i64(number);
         }
+        if let Unexpected::Unsigned(number) = found {
+            return visitor.visit_u64(number);
+        }
+        let Unexpected::Float(number) = found else { return Err(Mistake::invalid_type(found, &visitor)) };
+        visitor.visit_f64(number)
     }
 
-    fn list<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        let value = self.0.into_inner();
-        let DeValue::Array(items) = value else { return Err(wrong(&value, &visitor)) };
-        let items: Vec<_> = items.into_iter().collect();
-        visitor.visit_seq(Items(items.into_iter()))
+    fn give_list<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        let items = self.items(&visitor)?;
+        visitor.visit_seq(items)
     }
 
-    fn table<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        let value = self.0.into_inner();
-        let DeValue::Table(table) = value else { return Err(wrong(&value, &visitor)) };
-        let entries: Vec<_> = table.into_iter().collect();
-        visitor.visit_map(Entries { rest: entries.into_iter(), value: None })
+    fn give_table<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        let entries = self.entries(&visitor)?;
+        visitor.visit_map(entries)
     }
 }
 
@@ -122,12 +148,12 @@ impl<'de> Deserializer<'de> for Value<'de> {
     type Error = Mistake;
 
     read_as! {
-        text: deserialize_char deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_identifier;
-        boolean: deserialize_bool;
-        number: deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16 deserialize_u32
+        give_text: deserialize_char deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_identifier;
+        give_boolean: deserialize_bool;
+        give_number: deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16 deserialize_u32
             deserialize_u64 deserialize_f32 deserialize_f64;
-        list: deserialize_seq;
-        table: deserialize_map;
+        give_list: deserialize_seq;
+        give_table: deserialize_map;
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
@@ -148,7 +174,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, _length: usize, visitor: V) -> Result<V::Value, Mistake> {
-        self.list(visitor)
+        self.give_list(visitor)
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
@@ -157,7 +183,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
         _length: usize,
         visitor: V,
     ) -> Result<V::Value, Mistake> {
-        self.list(visitor)
+        self.give_list(visitor)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -166,7 +192,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mistake> {
-        self.table(visitor)
+        self.give_table(visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -175,8 +201,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
         _variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mistake> {
-        let value = self.0.into_inner();
-        let DeValue::String(name) = value else { return Err(wrong(&value, &visitor)) };
+        let name = self.text(&visitor)?;
         visitor.visit_enum(CowStrDeserializer::new(name))
     }
 
@@ -203,21 +228,31 @@ struct Entries<'i> {
     value: Option<Spanned<DeValue<'i>>>,
 }
 
+impl<'i> Entries<'i> {
+    /// The next name, and where it begins.
+    fn name(&mut self) -> Option<(Cow<'i, str>, usize)> {
+        let (name, value) = self.rest.next()?;
+        self.value = Some(value);
+        let start = name.span().start;
+        Some((name.into_inner(), start))
+    }
+
+    fn value(&mut self) -> Result<Value<'i>, Mistake> {
+        self.value.take().map(Value).ok_or_else(|| Mistake::custom("a value is asked for before its name"))
+    }
+}
+
 impl<'de> MapAccess<'de> for Entries<'de> {
     type Error = Mistake;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Mistake> {
-        let Some((name, value)) = self.rest.next() else { return Ok(None) };
-        self.value = Some(value);
-        let start = name.span().start;
-        let name = CowStrDeserializer::new(name.into_inner());
-        seed.deserialize(name).map(Some).map_err(|mistake: Mistake| mistake.at(start))
+        let Some((name, start)) = self.name() else { return Ok(None) };
+        let key = seed.deserialize(CowStrDeserializer::new(name));
+        key.map(Some).map_err(|mistake: Mistake| mistake.at(start))
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Mistake> {
-        let value =
-            self.value.take().ok_or_else(|| Mistake::custom("a value is asked for before its name"))?;
-        Value(value).read(seed)
+        self.value()?.read(seed)
     }
 
     fn size_hint(&self) -> Option<usize> {
