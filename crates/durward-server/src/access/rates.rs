@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn callers_are_told_apart_by_what_is_known_of_them() {
         let (rates, now) = rates("requests_per_second_per_caller_max = 5");
-        let count = |caller, client| count(&rates, caller, client, now);
+        let count = |caller: Option<&Identity>, client| count(&rates, caller, client, now);
         let ada = Identity::of_test("t", "ada");
         assert_eq!(count(Some(&ada), address("192.0.2.1")), 5);
         assert_eq!(count(Some(&ada), address("192.0.2.2")), 0, "by name, from wherever");
