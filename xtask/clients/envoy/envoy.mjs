@@ -204,13 +204,13 @@ const both = {
   },
 
   async 'obligations are met, and one that is not known is a denial'(envoy) {
-    const gone = await refused(envoy, 410, 'GET', '/papers/gone', bearer(anna))
+    const gone = await refused(envoy, 410, 'GET', '/papers/gone', bearer(berta))
     assert(gone.text === '<p>gone</p>' && gone.headers['content-type'].startsWith('text/html'), gone.text)
-    const sent = await refused(envoy, 302, 'GET', '/papers/moved', bearer(anna))
+    const sent = await refused(envoy, 302, 'GET', '/papers/moved', bearer(berta))
     assert(sent.headers.location === '/papers/7', JSON.stringify(sent.headers))
-    const unknown = await refused(envoy, 403, 'GET', '/papers/unknown', bearer(anna))
+    const unknown = await refused(envoy, 403, 'GET', '/papers/unknown', bearer(berta))
     assert(unknown.headers['x-durward-reason'] === 'obligation', JSON.stringify(unknown.headers))
-    const tier = await passes(envoy, 'GET', '/papers/tier', { ...bearer(anna), 'X-Tier': 'gold' })
+    const tier = await passes(envoy, 'GET', '/papers/tier', { ...bearer(berta), 'X-Tier': 'gold' })
     assert(tier.headers['x-tier'] === 'slow', JSON.stringify(tier))
   },
 
@@ -222,7 +222,7 @@ const both = {
 
 const grpc = {
   async 'a header is removed before the application gets the request'(envoy) {
-    const got = await passes(envoy, 'GET', '/papers/secretive', { ...bearer(anna), 'X-Client': 'x' })
+    const got = await passes(envoy, 'GET', '/papers/secretive', { ...bearer(berta), 'X-Client': 'x' })
     assert(!('x-client' in got.headers), JSON.stringify(got))
   },
 
