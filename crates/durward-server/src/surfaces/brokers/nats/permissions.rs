@@ -71,18 +71,16 @@ impl Permissions {
 impl Subjects {
     /// A list of what is allowed, or `allow` and `deny`.
     fn add(&mut self, lists: &Value) -> Result<(), NotLetIn> {
-        match lists {
-            Value::Array(_) | Value::Text(_) => self.allow.extend(subjects(lists)?),
-            Value::Object(lists) => {
-                for (name, list) in lists.iter() {
-                    match name.as_str() {
-                        "allow" => self.allow.extend(subjects(list)?),
-                        "deny" => self.deny.extend(subjects(list)?),
-                        other => return Err(wrong(&format!("`{other}`"))),
-                    }
-                }
+        let Some(lists) = lists.as_object() else {
+            self.allow.extend(subjects(lists)?);
+            return Ok(());
+        };
+        for (name, list) in lists.iter() {
+            match name.as_str() {
+                "allow" => self.allow.extend(subjects(list)?),
+                "deny" => self.deny.extend(subjects(list)?),
+                other => return Err(wrong(&format!("`{other}`"))),
             }
-            _ => return Err(wrong("a list that is none")),
         }
         Ok(())
     }
