@@ -169,6 +169,7 @@ mod tests {
             surface: Surface::Http,
             route: "decide-once",
             request_id: "r".into(),
+            trace: crate::base::traces::Traces::new(false).begin(),
             client: None,
             tenant: "default".into(),
             caller: None,

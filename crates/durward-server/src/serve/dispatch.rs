@@ -20,7 +20,7 @@ use super::state::{Http, Peer};
 use crate::access::auth::{Denied, Presented};
 use crate::base::Clock;
 use crate::base::request_ids::RequestIds;
-use crate::base::settings::{ListenSurface, SurfaceSet};
+use crate::base::settings::ListenSurface;
 use crate::surfaces::doors::Door;
 use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::events::Body;

@@ -299,7 +299,13 @@ impl Route {
     /// Whether callers are told decisions there, or what decisions come to.
     pub fn decides(&self) -> bool {
         match self.endpoint {
-            Endpoint::Pdp(_) | Endpoint::Sapl(_) | Endpoint::Explain => true,
+            Endpoint::Pdp(_)
+            | Endpoint::Sapl(_)
+            | Endpoint::Explain
+            | Endpoint::Brokers(_)
+            | Endpoint::Kubernetes
+            | Endpoint::Door(_)
+            | Endpoint::EnvoyCheck => true,
             Endpoint::Authzen(ask) => ask != authzen::Ask::Metadata,
             Endpoint::Home
             | Endpoint::Wso2Home
@@ -309,6 +315,7 @@ impl Route {
             | Endpoint::Identity(_)
             | Endpoint::Oauth(_)
             | Endpoint::Oidc(_)
+            | Endpoint::GrpcHealth(_)
             | Endpoint::Scim(_) => false,
         }
     }

@@ -302,7 +302,7 @@ fn values_of_all_issuers_are_one_bag() {
 fn nobody_there_and_nobody_in_time_are_failures() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let slow = Service::start(|_, _| (200, "{}".into(), Duration::from_secs(30)));
-    let nobody = Service { address: gone, asked: Arc::default() };
+    let nobody = Service { address: gone, asked: Arc::default(), traces: Arc::default() };
     for service in [&nobody, &slow] {
         let settings = department(service, "answer_time_ms_max = 200");
         let server = start(Directory::new(), &permits(&[("department", STRING, "b")]), &settings);

@@ -37,7 +37,7 @@ fn the_plan_of_many_sets_is_as_short_as_what_is_left() {
         };
         let policies: String = (0..12).map(policy).collect();
         let text = format!("set \"s{set}\" priority deny or abstain errors propagate\n{policies}");
-        builder = builder.policy(format!("s{set}.sapl"), text);
+        builder = builder.policy(&format!("s{set}.sapl"), text);
     }
     let pdp = builder.build().unwrap_or_else(|errors| panic!("{errors:?}"));
     let columns =

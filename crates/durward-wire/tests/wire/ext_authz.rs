@@ -192,7 +192,7 @@ fn a_denial_is_never_the_code_or_the_status_of_success() {
         let read = read_response(&bytes).unwrap();
         let ReadHttp::Denied { status: sent, headers, body } = read.http else { panic!("{status}") };
         assert!(read.code != 0 && (300..600).contains(&sent), "{status}: {sent}");
-        assert!(sent == status.into() || sent == 403, "{status}: {sent}");
+        assert!(sent == u64::from(status) || sent == 403, "{status}: {sent}");
         assert_eq!((sent, headers, body), (sendable_status(status).into(), vec![SET], "no"));
     }
 }

@@ -304,7 +304,9 @@ fn question(request: &DoorRequest<'_>, target: &Target<'_>, route: AskedRoute, s
 
 fn of_wrong(wrong: &Wrong) -> DoorAnswer {
     match wrong.status {
-        StatusCode::SERVICE_UNAVAILABLE | StatusCode::INTERNAL_SERVER_ERROR => DoorAnswer::Unavailable,
+        StatusCode::SERVICE_UNAVAILABLE
+        | StatusCode::INTERNAL_SERVER_ERROR
+        | StatusCode::TOO_MANY_REQUESTS => DoorAnswer::Unavailable,
         _ => Reason::Question.into(),
     }
 }

@@ -80,6 +80,8 @@ impl Clients {
             api_key: None,
             may_assert_subjects: false,
             may_administer: false,
+            may_explain: false,
+            requests_per_second_max: None,
         };
         let users = clients.iter().filter(|client| client.secret.is_some()).map(user).collect();
         let settings = AuthSettings { users, ..AuthSettings::default() };

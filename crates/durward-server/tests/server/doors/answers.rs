@@ -126,3 +126,21 @@ fn doors_are_closed_unless_they_are_opened() {
         assert!(reply.status == 404 && reply.text().contains("`doors.on`"), "{}", reply.text());
     }
 }
+
+/// Gateways' questions count for the same limits as those of all other surfaces.
+#[test]
+fn who_asks_too_often_is_not_let_through() {
+    let world = World::start("", "auth.requests_per_second_max = 1\n");
+    let anna = format!("Bearer {}", world.anna);
+    for door in DOORS {
+        let mut asked = fields(door, "GET", "/papers/7");
+        asked.push(("Authorization", &anna));
+        world.server.eventually(door, |_| {
+            let reply = world.ask(door, &asked);
+            assert!([200, 503].contains(&reply.status), "{door}: {}", reply.text());
+            reply.status == 503
+        });
+    }
+    let hits = "durward_limits_hit_total{limit=\"auth.requests_per_second_max\"}";
+    assert!(world.server.metric(hits) >= 4.0);
+}

@@ -10,7 +10,6 @@
 //! | `environment` | `urn:durward:openam:environment:NAME` |
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use durward_pdp::ir::datatype::Integer;
