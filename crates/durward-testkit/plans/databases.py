@@ -105,13 +105,13 @@ class Mariadb:
 
 def table(database, name, columns):
     """The statement that makes a table of these columns."""
-    parts = []
+    parts = ["number INTEGER"]
     for column in columns:
         kind = MANY[name] if column["many"] else TYPES[name][column["type"]]
         is_text = column["type"] == "text" and not column["many"]
         collation = COLLATIONS[name][column["collation"]] if is_text else ""
         parts.append(f"{database.quote}{column['name'][0]}{database.quote} {kind}{collation}")
-    return "CREATE TABLE t (number INTEGER, " + ", ".join(parts) + ")"
+    return "CREATE TABLE t (" + ", ".join(parts) + ")"
 
 
 def value(name, column, cell):

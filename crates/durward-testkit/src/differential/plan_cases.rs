@@ -279,20 +279,20 @@ fn numbers() -> Vec<PlanCase> {
         ),
         PlanCase::new(
             "whole numbers that doubles do not tell apart",
-            permit("resource.number == 9007199254740992"),
-            column("number", ColumnType::Integer),
+            permit("resource.count == 9007199254740992"),
+            column("count", ColumnType::Integer),
             [(integer(1 << 53), true), (integer((1 << 53) + 1), false), (integer((1 << 53) - 1), false)],
         ),
         PlanCase::new(
             "a number is no text",
-            permit("resource.number == \"7\""),
-            column("number", ColumnType::Integer),
+            permit("resource.count == \"7\""),
+            column("count", ColumnType::Integer),
             [(integer(7), false), (Cell::Null, false)],
         ),
         PlanCase::new(
             "a text is no number",
-            permit("resource.number == 7"),
-            column("number", ColumnType::Text),
+            permit("resource.count == 7"),
+            column("count", ColumnType::Text),
             [(text("7"), false), (text("7.0"), false)],
         ),
     ]
