@@ -40,7 +40,7 @@ function prepare(issuer, callback) {
   mkdirSync(join(folder, 'policies'), { recursive: true })
   writeFileSync(join(folder, 'policies/all.sapl'), 'policy "all" permit\n')
   const settings = `server.listen = '127.0.0.1:${new URL(issuer).port}'\npolicies.path = 'policies'\n[identity]\nusers = 'users'\n\
-cookie_secure = false\n[identity.passkeys]\nrp_id = 'localhost'\norigins = ['${issuer}']\n[oauth]\nissuer = '${issuer}'\ndata = 'oauth'\n\
+cookie_secure = false\nhash_memory_kib = 8\nhash_passes = 1\n[identity.passkeys]\nrp_id = 'localhost'\norigins = ['${issuer}']\n[oauth]\nissuer = '${issuer}'\ndata = 'oauth'\n\
 [[oauth.clients]]\nid = 'app'\npublic = true\ngrants = ['authorization-code']\nredirect_uris = ['${callback}']\nscopes = ['openid']\n\
 [openam]\non = true\ncookie_secure = false\nsuccess_url = '${ARRIVED}'\n`
   writeFileSync(join(folder, 'durward.toml'), settings)
