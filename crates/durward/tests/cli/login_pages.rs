@@ -23,7 +23,7 @@ fn a_theme_is_seen_before_users_see_it() {
     let (theme, languages, out) = (path("theme.toml"), path("languages"), path("out"));
     let ran =
         durward(&["pages", "preview", "--theme", &theme, "--languages", &languages, "--out", &out]).exits(0);
-    assert_eq!(ran.stdout, format!("82 files; open {out}/index.html\n"));
+    assert_eq!(ran.stdout, format!("100 files; open {out}/index.html\n"));
     assert!(
         ran.stderr.contains("warning: ") && ran.stderr.contains("`light.soft` on `light.card`"),
         "{}",
