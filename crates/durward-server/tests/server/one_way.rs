@@ -157,9 +157,8 @@ fn every_route_that_decides_is_walked() {
         let is_walked = ways.iter().any(|way| way.path == route.path);
         // What programs ask about users of their own counts where questions are decided, whichever way they come: `doors` has a test.
         let is_question = ["/doors/", "/envoy."].iter().any(|start| route.path.starts_with(start));
-        let is_known = is_question
-            || elsewhere.contains(&route.path)
-            || route.path.starts_with("/{tenant}/access/v1/");
+        let is_known =
+            is_question || elsewhere.contains(&route.path) || route.path.starts_with("/{tenant}/access/v1/");
         assert!(is_walked || is_known, "{} decides, and is not walked", route.path);
     }
 }

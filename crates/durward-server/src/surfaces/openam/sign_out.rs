@@ -16,8 +16,8 @@ use crate::surfaces::login_forms::redirect;
 use crate::surfaces::login_forms::sign_out::SignOut;
 
 /// Why nobody can be logged out at an address without TLS.
-const WITHOUT_TLS: &str = "this address is one without TLS, at which browsers keep the session's cookie to themselves: nobody was \
-                           logged out; use https";
+const WITHOUT_TLS: &str =
+    "use https: nobody was logged out, since browsers keep the session's cookie to themselves without it";
 
 /// The purpose of the seal.
 const PURPOSE: &str = "openam logout";
