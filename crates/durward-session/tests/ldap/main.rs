@@ -1,6 +1,6 @@
 //! Users in a real directory: OpenLDAP, up, down, slow and lying.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests fail by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod kept;
 mod liar;

@@ -307,7 +307,8 @@ async fn who_is_changed_while_they_choose_gets_no_session() {
         users.change(&user("anna"), |account| account.second_step = Some(step)).unwrap();
     };
     let nothing = |_: &Directory| {};
-    let hooks: [(fn(&Directory), bool); 5] =
+    type Hook = fn(&Directory);
+    let hooks: [(Hook, bool); 5] =
         [(disable, false), (remove, false), (give, false), (step, false), (nothing, true)];
     for (number, (happens, is_let_in)) in hooks.into_iter().enumerate() {
         let directory = users().directory;

@@ -167,6 +167,7 @@ fn put_struct(out: &mut BytesMut, fields: &[(&str, &str)]) {
 pub struct ReadResponse<'b> {
     /// 0, which lets a request through, also where it is not said.
     pub code: u64,
+    /// What goes with the code.
     pub http: ReadHttp<'b>,
     /// Members of `dynamic_metadata` that are texts.
     pub metadata: Vec<(&'b str, &'b str)>,

@@ -28,8 +28,9 @@ impl World {
         let mut world = World { folder, running: None };
         world.write(keys, more);
         let config = world.config().display().to_string();
+        let mark = if more.contains("'json'") { "\"address\":\"" } else { "address=" };
         world.running =
-            Some(Running::start(&["serve", "--config", &config, "--listen", "127.0.0.1:0"], "address="));
+            Some(Running::start(&["serve", "--config", &config, "--listen", "127.0.0.1:0"], mark));
         world
     }
 

@@ -143,7 +143,7 @@ pub struct DoorsSettings {
     /// What is let through to policies that is refused otherwise. Default: nothing.
     pub allow: Vec<DoorAllow>,
     /// Headers that tell the application who it is, and what each says. They are in every answer that lets a request pass. Default:
-    /// `X-Auth-User` and `X-Auth-Groups`.
+    /// `x-auth-user` and `x-auth-groups`.
     pub identity_headers: BTreeMap<String, DoorIdentity>,
     /// Headers that obligations may set where a gateway copies headers by their names. Default: none.
     pub headers: Vec<String>,
@@ -202,7 +202,7 @@ fn path() -> String {
 
 impl Default for DoorsSettings {
     fn default() -> DoorsSettings {
-        let identity_headers = [("X-Auth-User", DoorIdentity::User), ("X-Auth-Groups", DoorIdentity::Groups)];
+        let identity_headers = [("x-auth-user", DoorIdentity::User), ("x-auth-groups", DoorIdentity::Groups)];
         DoorsSettings {
             on: false,
             proxies: ["127.0.0.0/8", "::1"].iter().filter_map(|network| network.parse().ok()).collect(),
