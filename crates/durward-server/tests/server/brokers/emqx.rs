@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::world::{PASSWORD, session, start};
-use crate::identity::post;
 use crate::support::TestServer;
 
 const HEADING: &str = "EMQX in fifteen minutes";
@@ -93,7 +92,7 @@ fn only_who_shows_the_password_or_a_token_of_their_own_is_let_in() {
     }
     let without = json!({ "username": "line1", "clientid": "c1" });
     assert_eq!(ask(&server, "authentication", &without), deny());
-    let reply = post(&server, "/v1/sessions/logout", Some(&token), &json!({}));
+    let reply = crate::identity::post(&server, "/v1/sessions/logout", Some(&token), &json!({}));
     assert!(reply.status < 300, "{}", reply.text());
     assert_eq!(login(&server, "ada", &token), deny(), "the session is over");
 }
