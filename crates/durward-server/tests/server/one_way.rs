@@ -63,7 +63,11 @@ pub(crate) fn ways() -> Vec<Way> {
         finds_nothing: false,
     };
     let several = format!(r#"{{"a":{SAPL}}}"#);
-    let question = format!(r#"{},"columns":"records","dialect":"sqlite"}}"#, SAPL.trim_end_matches('}'));
+    let mut question: Value = serde_json::from_str(SAPL).unwrap();
+    question["resource"] = serde_json::json!({ "type": "record" });
+    question["columns"] = "records".into();
+    question["dialect"] = "sqlite".into();
+    let question = question.to_string();
     let batch = format!(r#"{{"evaluations":[{AUTHZEN}]}}"#);
     let search = |part: &str, rest: &str| {
         let mut question: Value = serde_json::from_str(&AUTHZEN.replace(SECRET, "ada")).unwrap();

@@ -348,6 +348,11 @@ impl Metrics {
 
     /// What never happened is a zero and not a gap: alarms can be written before the first time.
     fn start_at_zero(&self) {
+        for door in ["nginx", "caddy", "traefik", "haproxy", "envoy", "envoy-http"] {
+            for result in ["allow", "deny", "refuse", "redirect", "unauthenticated", "unavailable"] {
+                drop(self.door_answers.get_or_create(&ByDoor { door: Word(door), result: Word(result) }));
+            }
+        }
         for surface in ["sse", "rsocket"] {
             drop(self.streams_open.get_or_create(&BySurface { surface: Word(surface) }));
         }

@@ -740,6 +740,6 @@ fn schemas() -> Value {
         ]),
         "Passkeys": object(&[("passkeys", json!({ "type": "array", "items": reference("Passkey") }))]),
         "Done": object(&[("done", yes_or_no)]),
-        "Problem": object(&[("type", t()), ("title", t()), ("status", number), ("detail", t())]),
+        "Problem": object(&[("type", t()), ("title", t()), ("status", number), ("detail", t()), ("trace_id?", t())]),
     })
 }

@@ -130,7 +130,7 @@ fn doors_are_closed_unless_they_are_opened() {
 /// Gateways' questions count for the same limits as those of all other surfaces.
 #[test]
 fn who_asks_too_often_is_not_let_through() {
-    let world = World::start("", "auth.requests_per_second_max = 1\n");
+    let world = World::start("", "[auth]\nrequests_per_second_max = 1\n");
     let anna = format!("Bearer {}", world.anna);
     for door in DOORS {
         let mut asked = fields(door, "GET", "/papers/7");

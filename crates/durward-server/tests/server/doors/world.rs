@@ -163,7 +163,10 @@ pub(super) fn exchange(address: SocketAddr, bytes: &[u8]) -> String {
 
 /// The status of an answer; 0 where there is none.
 pub(super) fn status(answer: &str) -> u16 {
-    answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
+    let of = |line: &str| line.split(' ').nth(1).and_then(|status| status.parse().ok());
+    // What is answered comes behind what is only interim (RFC 9110, 15.2).
+    let lines = answer.lines().filter(|line| line.starts_with("HTTP/1.1 "));
+    lines.filter_map(of).find(|status| *status >= 200).unwrap_or(0)
 }
 
 /// Sends a request with these fields.
