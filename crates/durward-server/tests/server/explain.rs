@@ -50,11 +50,8 @@ fn it_is_off_unless_it_is_set_and_somebody_may_ask() {
     let server = TestServer::start("");
     let reply = server.send("POST", "/v1/explain", &[], b"{}");
     assert!(reply.status == 404 && reply.text().contains("`auth.explain`"), "{}", reply.text());
-    let directory = Directory::new();
-    directory.write("policies/doctors.xml", DOCTORS_READ);
-    let error =
-        TestServer::start_in(directory, &users().replace("may_explain = true", "may_explain = false"));
-    let error = error.err().unwrap().to_string();
+    let text = users().replace("may_explain = true", "may_explain = false");
+    let error = durward_server::Settings::from_toml(&text, "t").unwrap_err().to_string();
     assert!(error.contains("`auth.explain`") && error.contains("may_explain"), "{error}");
 }
 
