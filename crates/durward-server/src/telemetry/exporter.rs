@@ -286,16 +286,19 @@ impl Collector {
             let uri = Url::read(&address).and_then(|url| url.uri("http", "https"));
             uri.map_err(|error| ConfigError::of_setting("otlp.endpoint", format!("cannot be used: {error}")))
         };
+        let (traces, logs) = (uri(Signal::Traces)?, uri(Signal::Logs)?);
+        let headers = headers(settings.headers_path.as_deref())?;
         Ok(Collector {
+            // Last: a runtime that was made may not be dropped by an error here, where another one runs.
             runtime: runtime::Builder::new_current_thread()
                 .enable_io()
                 .enable_time()
                 .build()
                 .map_err(not_started)?,
             http: HttpClient::new(connector, IDLE_TIME_MAX, 2),
-            traces: uri(Signal::Traces)?,
-            logs: uri(Signal::Logs)?,
-            headers: headers(settings.headers_path.as_deref())?,
+            traces,
+            logs,
+            headers,
             answer_time_max: settings.answer_time_max(),
             is_broken: false,
         })

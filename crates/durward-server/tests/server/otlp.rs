@@ -49,7 +49,9 @@ fn addresses_and_fields_that_cannot_be_used_stop_the_start() {
         directory.write("policies/doctors.xml", DOCTORS_READ);
         let error = match durward_server::Settings::from_toml(text, "t") {
             Err(error) => error.to_string(),
-            Ok(_) => TestServer::start_in(directory, text).err().unwrap_or_else(|| panic!("{text}")).to_string(),
+            Ok(_) => {
+                TestServer::start_in(directory, text).err().unwrap_or_else(|| panic!("{text}")).to_string()
+            }
         };
         assert!(error.contains(why), "{why}: {error}");
     }

@@ -82,6 +82,11 @@ impl OtlpSettings {
             let message = format!("cannot be used: {error}; write it as `http://127.0.0.1:4318`");
             ConfigError::of_setting("otlp.endpoint", message)
         })?;
+        if !["http://", "https://"].iter().any(|scheme| endpoint.starts_with(scheme)) {
+            let message =
+                format!("is `{endpoint}`; collectors are asked over HTTP, as `http://127.0.0.1:4318`");
+            return Err(ConfigError::of_setting("otlp.endpoint", message));
+        }
         if url.target.contains('?') {
             let message = "has a `?`; `/v1/traces` and `/v1/logs` are added to it".into();
             return Err(ConfigError::of_setting("otlp.endpoint", message));
