@@ -70,7 +70,7 @@ impl Fence {
     /// It has a member that would be.
     pub(crate) fn check_verified(&self, subject: &Value) -> Result<(), SubjectError> {
         let Value::Object(members) = subject else { return Ok(()) };
-        let has_token = document::TOKENS.iter().any(|name| members.contains_key(*name));
+        let has_token = document::TOKENS.iter().any(|name| members.contains_key(name));
         if has_token { Err(SubjectError::Mixed) } else { Ok(()) }
     }
 

@@ -93,7 +93,7 @@ impl Person {
             .filter(|(name, _)| is_property(name))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        let properties = json::read(&Json::Object(kept).to_string()).ok();
+        let properties = json::read(Json::Object(kept).to_string()).ok();
         let entity = Entity {
             kind: USER,
             id: claims.subject.as_str().into(),

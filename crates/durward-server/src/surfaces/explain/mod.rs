@@ -134,7 +134,7 @@ impl Surface {
         let pdp = self.policies.pdp_of(&identity.tenant).ok_or_else(none)?;
         let asking = Asking { surface: self, call, identity: &identity, pdp: &pdp, length: bytes.len() };
         let told = match question {
-            Question::Sapl(subscription) => asking.subscription(subscription).await?,
+            Question::Sapl(subscription) => asking.subscription(*subscription).await?,
             Question::Xacml(request) => asking.request(*request).await?,
         };
         let (request_id, tenant, caller) = (&call.id, &identity.tenant, &identity.name);

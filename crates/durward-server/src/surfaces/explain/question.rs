@@ -9,7 +9,7 @@ use crate::surfaces::http::negotiate::MediaType;
 use crate::surfaces::http::problem::Problem;
 
 pub(super) enum Question {
-    Sapl(Subscription),
+    Sapl(Box<Subscription>),
     Xacml(Box<Request>),
 }
 
@@ -39,7 +39,8 @@ impl Question {
                 .map_err(|error| unread(&error));
         }
         let read = Subscription::from_json(bytes);
-        read.map(Question::Sapl).map_err(|error| Problem::new(StatusCode::BAD_REQUEST, error.to_string()))
+        read.map(|read| Question::Sapl(Box::new(read)))
+            .map_err(|error| Problem::new(StatusCode::BAD_REQUEST, error.to_string()))
     }
 
     fn of(request: Request) -> Question {
