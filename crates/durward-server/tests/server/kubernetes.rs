@@ -163,6 +163,30 @@ fn the_cluster_and_its_administrators_are_never_locked_out() {
     assert_eq!(status(&own, "", &account)["denied"], true);
 }
 
+/// `durward generate basic`: anna, s3cret.
+const ANNA: &str = "[[auth.users]]\nid = 'anna'\nname = 'anna'\npassword = \
+                    '$argon2id$v=19$m=64,t=1,p=1$c29tZXNhbHQxMjM0NTY$+QzL9T/y4vwK5yLwyPcXDCCH946RYwDKvHpQzCVMTnU'";
+
+#[test]
+fn whoever_asks_too_often_is_told_to_come_back_and_no_user_is_denied() {
+    let server = start(&format!("kubernetes.on = true\n{ANNA}\nrequests_per_second_max = 1"));
+    let body = review("ada", &["dev"], "yes").to_string();
+    let replies: Vec<Reply> =
+        (0..5).map(|_| post(&server, "", &[("Authorization", "Basic YW5uYTpzM2NyZXQ=")], &body)).collect();
+    let statuses: Vec<u16> = replies.iter().map(|reply| reply.status).collect();
+    assert_eq!(statuses[0], 200);
+    assert!(
+        statuses.contains(&429) && statuses.iter().all(|status| [200, 429].contains(status)),
+        "{statuses:?}"
+    );
+    for reply in replies {
+        match reply.status {
+            429 => assert_eq!(reply.header("retry-after"), "1"),
+            _ => assert_eq!(reply.json()["status"]["allowed"], true),
+        }
+    }
+}
+
 #[test]
 fn only_known_callers_are_answered() {
     let body = review("ada", &["dev"], "yes").to_string();
@@ -178,10 +202,7 @@ fn only_known_callers_are_answered() {
         401,
         "wrong credentials are not overlooked"
     );
-    // durward generate basic: anna, s3cret.
-    let anna = "[[auth.users]]\nid = 'anna'\nname = 'anna'\npassword = \
-                '$argon2id$v=19$m=64,t=1,p=1$c29tZXNhbHQxMjM0NTY$+QzL9T/y4vwK5yLwyPcXDCCH946RYwDKvHpQzCVMTnU'";
-    let server = start(&format!("kubernetes.on = true\n{anna}"));
+    let server = start(&format!("kubernetes.on = true\n{ANNA}"));
     assert_eq!(asked(&server, &[("Authorization", "Basic YW5uYTpzM2NyZXQ=")]), 200);
     assert_eq!(asked(&server, &[]), 401);
     // That nobody needs credentials elsewhere is no word of the operator about this.

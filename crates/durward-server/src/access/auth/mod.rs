@@ -92,8 +92,8 @@ pub(super) enum By {
     Session,
     /// The operator's word: a certificate or an address that settings name.
     Program,
-    /// Its address or its certificate: a gateway, which speaks of others.
-    Place,
+    /// The operator's word too: a gateway, which speaks of others.
+    Gateway,
 }
 
 /// Which caller with credentials it is.
@@ -113,7 +113,7 @@ impl Identity {
     /// Whether there were credentials.
     pub(crate) fn is_authenticated(&self) -> bool {
         match self.by {
-            By::Nothing | By::Place => false,
+            By::Nothing | By::Gateway => false,
             By::Secret | By::Token | By::Session | By::Program => true,
         }
     }
@@ -140,13 +140,11 @@ impl Identity {
         let by = By::Program;
         Identity { may_assert_subjects: true, by, ..Identity::of_session(tenant, name) }
     }
-}
 
-impl Identity {
     /// Something in front of an application, such as a gateway, which is known by the place it asks from. Its word about a subject counts for
     /// nothing: a surface that lets it ask verifies subjects itself.
-    pub(crate) fn of_proxy(tenant: SmolStr, name: &str) -> Identity {
-        Identity { by: By::Place, ..Identity::of_session(tenant, name) }
+    pub(crate) fn of_gateway(tenant: SmolStr, name: &str) -> Identity {
+        Identity { by: By::Gateway, ..Identity::of_session(tenant, name) }
     }
 }
 

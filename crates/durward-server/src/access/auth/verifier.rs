@@ -139,7 +139,7 @@ impl Verifier {
             By::Nothing => self.changes.nothing,
             By::Token => self.changes.tokens,
             // No setting ends a session.
-            By::Session | By::Place | By::Program => 0,
+            By::Session | By::Gateway | By::Program => 0,
             By::Secret => self.changes.users.get(&identity.name).copied().unwrap_or(0),
         };
         changed <= identity.settings

@@ -2,11 +2,10 @@
 //! and advice that all of them know.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
 use durward_pdp::ir::Value;
-use hyper::StatusCode;
 use hyper::body::Incoming;
 use hyper::http::request::Parts as Head;
 
@@ -93,9 +92,7 @@ impl Callers {
         let caller = caller.map_err(|why| refused(self.problem(why)))?;
         if !self.rate.allows(Instant::now()) {
             self.metrics.limit_hit(self.names.requests_per_second_max);
-            let problem =
-                Problem::new(StatusCode::TOO_MANY_REQUESTS, "there are too many requests; try again");
-            return Err(refused(problem.retry_after(Duration::from_secs(1))));
+            return Err(refused(Problem::too_many()));
         }
         Ok(Received { caller, head, body })
     }

@@ -189,7 +189,7 @@ impl Surface {
             return Err(Reason::Tenant.into());
         }
         let identity = self.people.headers(&person)?;
-        let caller = Identity::of_proxy(route.tenant.clone(), &proxy);
+        let caller = Identity::of_gateway(route.tenant.clone(), &proxy);
         let asked = Asked {
             caller: &caller,
             client: Some((request.client, 0).into()),

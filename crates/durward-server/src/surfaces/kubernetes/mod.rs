@@ -113,6 +113,7 @@ impl Surface {
             Err(Wrong { status: StatusCode::SERVICE_UNAVAILABLE, message }) => {
                 Err(Problem::unavailable(message))
             }
+            Err(Wrong { status: StatusCode::TOO_MANY_REQUESTS, .. }) => Err(Problem::too_many()),
             Err(wrong) => Ok(self.failed(wrong.message)),
         }
     }
