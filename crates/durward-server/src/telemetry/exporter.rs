@@ -114,8 +114,7 @@ impl Telemetry {
             queued_bytes: Arc::clone(&queued_bytes),
             metrics: Arc::clone(metrics),
         };
-        let started = thread::Builder::new().name("otlp".into()).spawn(move || outbox.work(&receiver));
-        started.map_err(not_started)?;
+        start(outbox, receiver).map_err(not_started)?;
         Ok(Some(Arc::new(Telemetry {
             sender,
             queued_bytes,
@@ -175,6 +174,24 @@ impl Telemetry {
     }
 }
 
+/// Starts the thread that sends. Its runtime is made and dropped in it: where `open` is called another one may run.
+fn start(outbox: Outbox, receiver: Receiver<Message>) -> io::Result<()> {
+    let (tells, told) = sync_channel(1);
+    thread::Builder::new().name("otlp".into()).spawn(move || {
+        match runtime::Builder::new_current_thread().enable_io().enable_time().build() {
+            Ok(runtime) => {
+                // `start` waits for it.
+                let _ = tells.send(Ok(()));
+                outbox.work(&runtime, &receiver);
+            }
+            Err(error) => {
+                let _ = tells.send(Err(error));
+            }
+        }
+    })?;
+    told.recv().unwrap_or_else(|_| Err(io::Error::other("its thread ended at once")))
+}
+
 fn not_started(error: io::Error) -> ConfigError {
     ConfigError::of_setting("otlp", format!("cannot be started: {error}"))
 }
@@ -221,7 +238,7 @@ impl Batch {
 }
 
 impl Outbox {
-    fn work(mut self, receiver: &Receiver<Message>) {
+    fn work(mut self, runtime: &Runtime, receiver: &Receiver<Message>) {
         while let Ok(first) = receiver.recv() {
             let mut batch = Batch::default();
             let mut flushed = batch.take(first);
@@ -235,7 +252,7 @@ impl Outbox {
             for signal in Signal::ALL {
                 let items = std::mem::take(batch.of(signal));
                 if !items.is_empty() {
-                    self.send(signal, &items);
+                    self.send(runtime, signal, &items);
                 }
             }
             // Nobody waits any more: fine.
@@ -243,12 +260,12 @@ impl Outbox {
         }
     }
 
-    fn send(&mut self, signal: Signal, items: &[String]) {
+    fn send(&mut self, runtime: &Runtime, signal: Signal, items: &[String]) {
         let body = match signal {
             Signal::Traces => self.envelope.traces(items),
             Signal::Logs => self.envelope.logs(items),
         };
-        let rejected = self.collector.send(signal, body.into()).unwrap_or(items.len());
+        let rejected = self.collector.send(runtime, signal, body.into()).unwrap_or(items.len());
         let rejected = rejected.min(items.len());
         self.metrics.otlp_items(signal.as_str(), "sent", (items.len() - rejected) as u64);
         self.metrics.otlp_items(signal.as_str(), "failed", rejected as u64);
@@ -259,7 +276,6 @@ impl Outbox {
 
 /// Who takes batches.
 struct Collector {
-    runtime: Runtime,
     http: HttpClient,
     traces: Uri,
     logs: Uri,
@@ -289,12 +305,6 @@ impl Collector {
         let (traces, logs) = (uri(Signal::Traces)?, uri(Signal::Logs)?);
         let headers = headers(settings.headers_path.as_deref())?;
         Ok(Collector {
-            // Last: a runtime that was made may not be dropped by an error here, where another one runs.
-            runtime: runtime::Builder::new_current_thread()
-                .enable_io()
-                .enable_time()
-                .build()
-                .map_err(not_started)?,
             http: HttpClient::new(connector, IDLE_TIME_MAX, 2),
             traces,
             logs,
@@ -305,11 +315,11 @@ impl Collector {
     }
 
     /// How many items of a batch were rejected; `None` where all were lost.
-    fn send(&mut self, signal: Signal, body: Bytes) -> Option<usize> {
+    fn send(&mut self, runtime: &Runtime, signal: Signal, body: Bytes) -> Option<usize> {
         let mut pause = RETRY_PAUSE;
         let mut tries = 1;
         let sent = loop {
-            match self.runtime.block_on(self.post(signal, body.clone())) {
+            match runtime.block_on(self.post(signal, body.clone())) {
                 Err(NotTaken::Now(reason)) if tries >= TRIES => break Err(reason),
                 Err(NotTaken::Now(_)) => {
                     thread::sleep(pause);

@@ -42,6 +42,7 @@ fn main() -> ExitCode {
     let mut write = |name: &str, plan: &Plan, columns: &Columns, of_rows: &[Row]| {
         let Some(file) = rows.as_mut().filter(|_| is_filter(plan)) else { return };
         let written = plan_line(name, plan, columns, of_rows)
+            .map_err(|error| error.to_string())
             .and_then(|line| writeln!(file, "{line}").map_err(|error| error.to_string()));
         if let Err(error) = written {
             failed.get_or_insert(error);

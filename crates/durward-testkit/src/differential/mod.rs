@@ -27,7 +27,7 @@ pub use case::DifferentialCase;
 pub use contest::{ContestQuestion, Disagreement, EvaluatorContest, QuestionError};
 pub use durward_testdata::TestRandom;
 pub use plan_cases::{PlanCase, plan_cases};
-pub use plan_lines::{is_filter, plan_line};
+pub use plan_lines::{PlanLineError, is_filter, plan_line};
 pub use plans::{PlanCount, PlanDifference, compare_plans};
 pub use text::ShrinkableText;
 
