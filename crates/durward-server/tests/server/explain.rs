@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use crate::auth::{SECRET, basic};
 use crate::support::{DOCTORS_READ, Directory, Reply, TestServer, nurses_read, request_json, request_xml};
 
+type Headers<'a> = &'a [(&'a str, &'a str)];
+
 const ADULTS: &str = r#"
 set "records" priority deny or deny
 policy "adults" permit action == "read"; subject.age >= 18;
@@ -114,7 +116,7 @@ fn requests_of_xacml_are_explained_in_either_form() {
 #[test]
 fn what_is_no_question_is_refused_with_its_place() {
     let server = start(&[("p.sapl", ADULTS)], "server.body_bytes_max = 4096\n");
-    let cases: [(&[(&str, &str)], &str, u16); 6] = [
+    let cases: [(Headers<'_>, &str, u16); 6] = [
         (&[], "{", 400),
         (&[], "{\"subject\":1}", 400),
         (&[], "{\"Request\":7}", 400),
