@@ -127,14 +127,15 @@ fn row_security(plan: &Plan, columns: &Columns, table: &str, role: &str) -> Resu
 }
 
 fn in_words(plan: &Plan, columns: &Columns, dialect: Dialect) -> Result<String, CommandError> {
-    let mut text = match plan.kind {
-        Kind::All => "all rows are permitted".to_owned(),
-        Kind::None => "no row is permitted".to_owned(),
-        Kind::Filter => "the rows of this filter are permitted".to_owned(),
-    };
-    text.push_str(match plan.exact {
-        true => ", and no others\n",
-        false => ", and maybe others: the plan is not exact\n",
+    let mut text = String::from(match (plan.kind, plan.exact) {
+        (Kind::All, true) => "all rows are permitted\n",
+        (Kind::All, false) => "all rows are permitted, and the plan is not exact\n",
+        (Kind::None, true) => "no row is permitted\n",
+        (Kind::None, false) => "no row can be said to be permitted, and some may be: the plan is not exact\n",
+        (Kind::Filter, true) => "the rows of this filter are permitted, and no others\n",
+        (Kind::Filter, false) => {
+            "the rows of this filter are permitted, and maybe others: the plan is not exact\n"
+        }
     });
     if plan.kind == Kind::Filter {
         let written =
