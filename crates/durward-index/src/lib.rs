@@ -136,7 +136,7 @@ impl Index {
         }
     }
 
-    /// What suits a program, and why, in one sentence. Builds a diagram where that may suit, and says what came of it.
+    /// What suits a program, and why: `because ...`. Builds a diagram where that may suit, and says what came of it.
     pub fn choose(
         program: &Program,
         settings: &Settings,
@@ -144,12 +144,11 @@ impl Index {
     ) -> (Index, String) {
         let (nodes, atoms) = (program.nodes().len(), program.slots.atom_count());
         if nodes <= AUTO_SCAN_NODES_MAX {
-            let reason =
-                format!("`scan`, because {nodes} policy elements are evaluated as fast as an index is read");
+            let reason = format!("because {nodes} policy elements are evaluated as fast as an index is read");
             return (Index::Scan(Everything), reason);
         }
         if atoms == 0 {
-            let reason = "`scan`, because no target compares an attribute with a value".to_owned();
+            let reason = "because no target compares an attribute with a value".to_owned();
             return (Index::Scan(Everything), reason);
         }
         let diagram = DiagramIndex::build(program, settings, is_sourced);
@@ -157,9 +156,9 @@ impl Index {
         let told_apart = format!("{nodes} policy elements can be told apart by {atoms} values");
         if !built.is_full {
             let reason = match built.sieves {
-                0 => format!("`diagram`, because {told_apart}"),
+                0 => format!("because {told_apart}"),
                 sieves => format!(
-                    "`diagram`, because {told_apart}; those that test now these, now those attributes go \
+                    "because {told_apart}; those that test now these, now those attributes go \
                      through {sieves} sieve{} instead of being copied over and over",
                     if sieves == 1 { "" } else { "s" }
                 ),
@@ -169,12 +168,11 @@ impl Index {
         let (full, canonical) = (built.nodes, CanonicalIndex::build(program, settings));
         if canonical.statistics().is_cut {
             let reason = format!(
-                "`diagram`, because {told_apart}, although {full} nodes are its limit, and bit sets reach theirs"
+                "because {told_apart}, although {full} nodes are its limit, and bit sets reach theirs"
             );
             return (Index::Diagram(Box::new(diagram)), reason);
         }
-        let reason =
-            format!("`canonical`, because {told_apart}, and {full} nodes of a diagram are its limit");
+        let reason = format!("because {told_apart}, and {full} nodes of a diagram are its limit");
         (Index::Canonical(canonical), reason)
     }
 

@@ -16,9 +16,9 @@ Examples:
   durward audit verify audit/*.jsonl --from-first
   durward audit verify audit/*.jsonl --checkpoint 1520:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 
-Files are checked in the order in which they are named; names in order are lines in order. The checkpoint that is
-printed, kept where whoever writes the record cannot write, shows later that nothing was cut off or written anew. What is missing at the beginning shows by the first number that is printed: old files
-are removed where `identity.audit_files_max` says so.
+Files are checked in the order in which they are named; names in order are lines in order. Keep the
+printed checkpoint where the writer of the record cannot write: it shows later that nothing was cut off or rewritten. The
+first printed number shows whether the beginning is missing: old files are removed if `identity.audit_files_max` says so.
 Exit codes: 0 the record is whole, 1 it is not, 2 bad input.";
 
 /// Check the audit record

@@ -50,10 +50,10 @@ pub(crate) struct Arguments {
     /// The policy or policy set at which decisions start; without it, all that no other document refers to
     #[arg(long, value_name = "ID")]
     root: Option<String>,
-    /// The server's settings: for which attributes of SAPL they have sources, and their schemas of subscriptions
+    /// The server's settings: `check` reads which attributes have sources, and the schemas of subscriptions
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A JSON Schema of the subject: keys and values that it does not know are warnings. So for the others
+    /// A JSON Schema of the subject: keys and values that it does not have are warnings
     #[arg(long, value_name = "FILE")]
     schema_subject: Option<PathBuf>,
     /// A JSON Schema of the action
@@ -68,7 +68,7 @@ pub(crate) struct Arguments {
     /// Warnings count as errors: for checks before policies are published
     #[arg(long)]
     strict: bool,
-    /// The least to report
+    /// The lowest severity to report
     #[arg(long, value_enum, default_value_t = CheckLevel::Hint)]
     level: CheckLevel,
     /// Also say what the index `auto`, `scan`, `bloom`, `canonical` or `diagram` makes of the policies, and why

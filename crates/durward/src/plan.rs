@@ -22,7 +22,7 @@ Examples:
 
 The answer of --json is {\"kind\": \"all|none|filter\", \"exact\": .., \"filter\": .., \"parameters\": [..]}. Every row that the
 filter selects is permitted. `exact` says that no other row is; if it is false, rows of `superset` that the filter does not
-select are to be decided one by one, and `reasons` says what could not be said of columns. `obligations` hold for every row
+select are to be decided one by one, and `reasons` says what a filter cannot express. `obligations` hold for every row
 of the filter.
 
 A file of columns names them, and says how policies read them:
@@ -42,7 +42,7 @@ Exit codes: 0 planned, 2 bad input.";
 #[command(after_help = EXAMPLES)]
 #[command(mut_arg("subject", |subject| subject.required(true)))]
 #[command(mut_arg("action", |action| action.required(true)))]
-#[command(mut_arg("resource", |resource| resource.help("What is known of all rows, an object of JSON")))]
+#[command(mut_arg("resource", |resource| resource.help("What is known of all rows, as a JSON object")))]
 pub(crate) struct Arguments {
     #[command(flatten)]
     policies: PolicyArguments,
@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
     /// The columns, and how policies read them
     #[arg(long, value_name = "FILE.toml")]
     columns: PathBuf,
-    /// In whose words the filter is: sqlite, postgres, mariadb, mongo, ucast, cerbos or sapl
+    /// The dialect of the filter: sqlite, postgres, mariadb, mongo, ucast, cerbos or sapl
     #[arg(long, value_name = "NAME", default_value = "postgres", value_parser = dialect)]
     dialect: Dialect,
     /// Print the plan as JSON
@@ -127,14 +127,15 @@ fn row_security(plan: &Plan, columns: &Columns, table: &str, role: &str) -> Resu
 }
 
 fn in_words(plan: &Plan, columns: &Columns, dialect: Dialect) -> Result<String, CommandError> {
-    let mut text = match plan.kind {
-        Kind::All => "all rows are permitted".to_owned(),
-        Kind::None => "no row is permitted".to_owned(),
-        Kind::Filter => "the rows of this filter are permitted".to_owned(),
-    };
-    text.push_str(match plan.exact {
-        true => ", and no others\n",
-        false => ", and maybe others: the plan is not exact\n",
+    let mut text = String::from(match (plan.kind, plan.exact) {
+        (Kind::All, true) => "all rows are permitted\n",
+        (Kind::All, false) => "all rows are permitted, and the plan is not exact\n",
+        (Kind::None, true) => "no row is permitted\n",
+        (Kind::None, false) => "no row can be said to be permitted, and some may be: the plan is not exact\n",
+        (Kind::Filter, true) => "the rows of this filter are permitted, and no others\n",
+        (Kind::Filter, false) => {
+            "the rows of this filter are permitted, and maybe others: the plan is not exact\n"
+        }
     });
     if plan.kind == Kind::Filter {
         let written =

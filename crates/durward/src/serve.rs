@@ -29,8 +29,8 @@ Without --config, durward reads `durward.toml` in the current directory, if ther
 the file: DURWARD_SERVER__LISTEN is `server.listen`. Flags override both.
 Changed policies come into force while durward serves, and so do credentials, clients, the log level and some limits
 in a changed `durward.toml`; SIGHUP has it read again, unless a terminal is open. On SIGTERM and Ctrl-C durward
-finishes the requests under way, then ends. Sockets that are passed to it (LISTEN_FDS, as systemd does) count more than
-addresses: the first is for HTTP, the second for RSocket, further ones are for `[[listen]]` in its order.";
+finishes the requests under way, then ends. Sockets that are passed to it (LISTEN_FDS, as systemd does) take precedence
+over addresses: the first is for HTTP, the second for RSocket, further ones are for `[[listen]]` in its order.";
 
 /// The configuration file looked for where none is named.
 const CONFIG_FILE: &str = "durward.toml";

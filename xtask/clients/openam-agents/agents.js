@@ -210,8 +210,10 @@ function prepare(listen, ports) {
   action == "GET"; resource == "/records/7"; "staff" in subject.groups;
 obligation { "type": "openam:attributes", "values": { "uid": [subject.user] } }\n`)
   const notified = ports.map((port) => `'http://127.0.0.1:${port}/agent'`).join(', ')
+  const origins = ports.map((port) => `'http://www.${DOMAIN}:${port}'`).join(', ')
   writeFileSync(join(folder, 'durward.toml'), `server.listen = '${listen}'\npolicies.path = 'policies'\n[identity]\nusers = 'users'
 [openam]\non = true\ncookie_domain = '${DOMAIN}'\ncookie_secure = false\npolicy_group = 'agents'\nnotified = [${notified}]
+goto_origins = [${origins}]
 danger_legacy_identity = true\n[[openam.applications]]\nname = 'web'\n`)
   chmodSync(join(folder, 'durward.toml'), 0o600)
   run('correct horse\n', 'users', 'add', 'demo', '--group', 'staff')

@@ -164,7 +164,7 @@ pub fn read_members<'t>(text: &'t [u8], members: &mut impl RawMembers<'t>) -> Re
     Ok(reader.jiter.finish()?)
 }
 
-/// How deep members are told.
+/// How deep members of a subscription are read from its bytes; of a deeper one the tree is made first.
 const PATH_LENGTH_MAX: usize = 4;
 
 impl<'t> Reader<'t> {

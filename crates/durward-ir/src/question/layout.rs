@@ -16,7 +16,7 @@ pub(crate) struct Layout(u8);
 /// Layouts of objects that get a number in a process; further ones get none.
 pub(crate) const LAYOUTS_MAX: usize = 64;
 
-/// The long names of a layout take no more bytes.
+/// The most bytes of the long names of one layout; an object with more gets no number.
 const NAMES_MAX: usize = 2_048;
 
 /// The layouts that have a number, in the order of their numbers.

@@ -24,7 +24,7 @@ pub const SECRET_BYTES_MAX: usize = 16 * 1024;
 /// Bytes of an `RsaEncryptedSecret` beside its secret, nonce and key data, at most: policy, thumbprint, lengths, padding, signature.
 const RSA_ENCRYPTED_EXTRA_BYTES_MAX: usize = 256;
 
-/// Bytes of RSA-encrypted key data: they fit one block of any key, or two.
+/// RSA blocks of encrypted key data: it fits one block of any key, or two.
 const KEY_DATA_BLOCKS_MAX: usize = 2;
 
 /// The data type `RsaEncryptedSecret`, as a four-byte node id, and the mask of a body that follows.

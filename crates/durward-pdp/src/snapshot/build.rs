@@ -99,7 +99,7 @@ fn index(
     match kind {
         IndexKind::Auto => {
             let (index, reason) = Index::choose(program, settings, is_sourced);
-            let described = format!("{}; {reason}", index.describe());
+            let described = format!("{}, {reason}", index.describe());
             (index, described)
         }
         IndexKind::Scan | IndexKind::Bloom | IndexKind::Canonical | IndexKind::Diagram => {

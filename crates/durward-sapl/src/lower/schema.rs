@@ -17,7 +17,7 @@ const VARIABLE: &str = "schemas";
 
 /// Whether a part of the subscription complies with a schema.
 static COMPLIES: LibraryFunction = LibraryFunction {
-    name: "schema",
+    name: "enforced schema",
     parameters: &[Parameter::Any, Parameter::Object, Parameter::Any],
     rest: None,
     run: complies,
@@ -37,7 +37,7 @@ fn complies(arguments: &[Value]) -> Evaluated<Value> {
 /// Whether the first of these, of which each is a value with its schemas, fails to comply; and so on. Its arguments are the
 /// schemas others refer to, then pairs of a value and an array of schemas.
 static ALL_COMPLY: LibraryFunction = LibraryFunction {
-    name: "schemas",
+    name: "enforced schemas",
     parameters: &[Parameter::Any],
     rest: Some(Parameter::Any),
     run: all_comply,

@@ -23,7 +23,7 @@ const RESERVE_MAX: usize = 64;
 /// `/health/`, and for whoever asks from this machine.
 const RESERVE_OTHERS_MAX: usize = 48;
 
-/// How many of them may be of one address.
+/// How many connections of the reserve may be of one address.
 const RESERVE_PER_ADDRESS_MAX: usize = 8;
 
 /// The part of all connections that one address may have, where the settings do not say how many.

@@ -25,7 +25,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How many refused connections at once get an error frame; further ones are closed at once.
 const REFUSALS_MAX: usize = 64;
 
-/// How long one of them may take.
+/// How long sending that error frame may take.
 const REFUSAL_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// A socket that is listened on.

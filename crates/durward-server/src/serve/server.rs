@@ -317,7 +317,8 @@ impl Server {
         }
         tracing::info!(%address, workers = worker_count, "serving");
         for (listen, address) in parts.settings.listen.iter().zip(addresses.iter().skip(1)) {
-            tracing::info!(%address, surfaces = ?listen.surfaces, "listening too");
+            let surfaces: Vec<&str> = listen.surfaces.iter().map(|surface| surface.as_str()).collect();
+            tracing::info!(%address, surfaces = surfaces.join(", "), "listening too");
         }
         if let Some(address) = rsocket_address {
             tracing::info!(%address, "serving RSocket");

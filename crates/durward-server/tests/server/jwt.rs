@@ -286,6 +286,24 @@ fn a_token_that_is_wrong_in_any_way_is_refused() {
 }
 
 #[test]
+fn a_token_for_another_use_is_refused_whoever_signed_it() {
+    let issuer = Issuer::start();
+    let key = Key::ed("one");
+    issuer.publish(&[&key]);
+    let (server, _) = start(&issuer.settings(""));
+    let of_kind = |kind: &str| {
+        let header = json!({"alg": key.algorithm(), "kid": key.id, "typ": kind});
+        tenant(&server, &key.sign_as(&header, &issuer.claims()))
+    };
+    for kind in ["JWT", "jwt", "at+jwt", "application/at+jwt", "access"] {
+        assert_eq!(of_kind(kind).as_deref(), Ok("plant"), "{kind}");
+    }
+    for kind in ["logout+jwt", "dpop+jwt", "application/secevent+jwt", "Logout+JWT"] {
+        assert!(of_kind(kind).is_err(), "{kind}");
+    }
+}
+
+#[test]
 fn a_tenant_may_be_named_deep_inside() {
     let issuer = Issuer::start();
     let key = Key::ed("one");

@@ -63,11 +63,11 @@ impl Liar {
         let mut question = [0; 4096];
         // Questions here are short, and come one at a time.
         let Ok(1..) = stream.read(&mut question).await else { return };
-        let id = question[4];
+        // Behind the message's tag and length, which is longer than a byte where the question is.
+        let at = 2 + usize::from(question[1].saturating_sub(0x80));
+        let (id, operation) = (question[at + 2], question[at + 3]);
         let _ = match self {
-            Liar::Entry { .. } | Liar::Range if question[5] == 0x60 => {
-                stream.write_all(&done(id, 0x61)).await
-            }
+            Liar::Entry { .. } | Liar::Range if operation == 0x60 => stream.write_all(&done(id, 0x61)).await,
             Liar::Range => {
                 let dn = "uid=anna,ou=people,dc=example,dc=org";
                 let _ = stream.write_all(&entry_with(id, dn, b"uid;range=0-1499", "anna")).await;

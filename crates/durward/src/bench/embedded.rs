@@ -29,7 +29,7 @@ Examples:
 Throughput is the median over rounds of 100 ms that go through all requests, without a clock reading per decision. Rounds
 go on until the median is known: until its 95 % confidence interval is narrower than 3 % of it, or until --time-limit,
 which is then said. Latency is a pass of its own with a reading around each decision, or around each batch, of which every
-decision gets its share; what the clock itself takes is contained and said. Memory is by how much the resident set grows
+decision gets its share; the time that the clock itself takes is included, and printed. Memory is by how much the resident set grows
 per decision point, over several that are built one after another. With --threads, all share one decision point; their
 rates are added, and one thread alone is measured before them.";
 

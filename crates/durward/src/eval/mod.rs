@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
     /// Variables: a JSON object, a file with one, or a `pdp.json`
     #[arg(long, value_name = "FILE|JSON")]
     variables: Option<String>,
-    /// What attributes give, by their names: a JSON object, or a file with one
+    /// Values of attributes, by their names: a JSON object, or a file with one
     #[arg(long, value_name = "FILE|JSON")]
     attributes: Option<String>,
 }

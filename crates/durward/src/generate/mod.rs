@@ -122,7 +122,9 @@ fn basic(caller: &CallerKind) -> Result<String, CommandError> {
 impl CallerKind {
     fn setting(&self, id: &str) -> String {
         let tenant = self.pdp_id.as_ref().map(|tenant| format!("tenant = \"{tenant}\"\n"));
-        format!("[[auth.users]]\nid = \"{id}\"\n{}", tenant.unwrap_or_default())
+        // What callers need who ask for gateways, brokers or Kubernetes: see `identity.subjects_asserted_by`.
+        let may_assert = "# may_assert_subjects = true   # a program that asks about users by their names, where durward has users\n";
+        format!("[[auth.users]]\nid = \"{id}\"\n{may_assert}{}", tenant.unwrap_or_default())
     }
 }
 

@@ -23,7 +23,7 @@ Examples:
   durward lab simulate --from record.json --nodes 10000 --rate 61000 --seconds 20
   durward lab simulate --from light.json --against record.json
 
-A deployment is TOML: `nodes`, `load`, `steps`, `balance`, `replication`, `events`; docs/lab-plan.md tells all of it. --from takes
+A deployment is TOML: `nodes`, `load`, `steps`, `balance`, `replication`, `events`; docs/lab-plan.md describes it. --from takes
 service times from the lightest load of a record instead. The same seed gives the same result. With several numbers of nodes,
 load grows with them, and the law that is fitted to what was simulated is printed; with --law FILE the law of measured points
 stands beside it. --against simulates each point of a record and prints both; it exits with 1 where one that is not marked

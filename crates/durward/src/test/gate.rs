@@ -5,16 +5,16 @@ use durward_scenario::{CoverageRatio, PolicyCoverage};
 /// The least that must be covered, in percent.
 #[derive(Debug, clap::Args)]
 pub(super) struct CoverageGate {
-    /// How many of the policy sets that scenarios met must have applied, in percent
+    /// How many of the policy sets that scenarios reached must have applied, in percent
     #[arg(long, value_name = "0-100", default_value_t = 0.0, value_parser = percent)]
     policy_set_hit_ratio: f64,
-    /// How many of the policies that scenarios met, those in sets aside, must have decided, in percent
+    /// How many of the policies outside of sets that scenarios reached must have decided, in percent
     #[arg(long, value_name = "0-100", default_value_t = 0.0, value_parser = percent)]
     policy_hit_ratio: f64,
-    /// How many conditions, targets and policies that scenarios met must have come out in every way, in percent
+    /// How many of the conditions, targets and policies that scenarios reached must have had every outcome, in percent
     #[arg(long, value_name = "0-100", default_value_t = 0.0, value_parser = percent)]
     condition_hit_ratio: f64,
-    /// How many of the ways in which these can come out must have come, in percent
+    /// How many of the possible outcomes of these must have occurred, in percent
     #[arg(long, value_name = "0-100", default_value_t = 0.0, value_parser = percent)]
     branch_coverage_ratio: f64,
 }

@@ -65,7 +65,7 @@ enum UsersCommand {
     Remove(NamedUser),
     /// Give a user another password; their sessions end
     Passwd(PasswdArguments),
-    /// Have a user choose another password when they log in next; their sessions go on
+    /// Require another password at a user's next login; their sessions go on
     MustChange(MustChangeArguments),
     /// Print a link by which a user chooses a password, good once: see `[identity.reset]`
     ResetLink(NamedUser),
@@ -121,7 +121,7 @@ struct PasswdArguments {
     /// A file with the password, its first line
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
-    /// Have them choose another one when they log in first
+    /// Require another password at the next login
     #[arg(long)]
     must_change: bool,
 }
@@ -139,7 +139,7 @@ struct MustChangeArguments {
 struct PasskeysArguments {
     #[command(flatten)]
     named: NamedUser,
-    /// Remove the passkey that the list calls so
+    /// Remove the passkey with this id, as the list shows it
     #[arg(long, value_name = "ID", conflicts_with = "remove_all")]
     remove: Option<String>,
     /// Remove all of them
@@ -162,8 +162,8 @@ struct AddArguments {
 #[derive(Debug, clap::Args)]
 struct ImportArguments {
     /// One user a line: {"subject":"anna","password":"{SSHA}...","groups":["staff"]}; also realm, attributes, disabled,
-    /// must_change_password. What a
-    /// line does not say of a user who is there stays as it is
+    /// must_change_password. For a user who exists, fields that a line
+    /// leaves out stay as they are
     file: PathBuf,
     #[command(flatten)]
     place: UserDirectoryArguments,

@@ -67,7 +67,7 @@ const NEW_FOR: Duration = Duration::from_secs(60);
 /// After so long, addresses that have waited and not failed count as new again.
 const NEW_AGAIN_AFTER: Duration = Duration::from_secs(24 * 3600);
 
-/// So many failures that are not forgotten take a device out: it counts as none of the user's then.
+/// After this number of failures that have not faded, a device no longer counts as known.
 const DEVICE_FAILURES_MAX: u32 = 10;
 
 /// So many failures on all devices of a user together, that are not forgotten or are under way, take all of them out. Whoever collects proofs, each of

@@ -14,16 +14,17 @@ use sha2::{Digest, Sha256};
 
 use super::{NotProved, ProvenKey};
 
-/// How many are remembered of one span, and of the one before it as many. About 32 MiB each, with the shares.
+/// How many proofs are remembered of one span of time, and as many of the one before. About 32 MiB each, with the counts by
+/// client.
 const SEEN_MAX: usize = 500_000;
 
-/// How many of these may be those of one client.
+/// How many of these proofs may be of one client.
 const CLIENT_MAX: usize = SEEN_MAX / 5;
 
-/// How many may be those of one user, at `userinfo`: 16 a second.
+/// How many of these proofs may be of one user, at `userinfo`: 16 a second.
 const USER_MAX: usize = 2_000;
 
-/// How many may be those of one caller who asks for decisions: a thousand a second.
+/// How many of these proofs may be of one caller who asks for decisions: a thousand a second.
 const CALLER_MAX: usize = SEEN_MAX / 4;
 
 /// A proof can be shown from so long before the time in it to so long after that.

@@ -16,7 +16,7 @@ use super::{
     ResetSettings, ScimSettings, UpstreamSettings, upstream,
 };
 
-/// The greatest least length of a password.
+/// The greatest value of `identity.password_length_min`.
 const LENGTH_MIN_MAX: usize = 128;
 
 /// The longest time for which a device is known: browsers keep cookies for no longer.

@@ -31,6 +31,17 @@ impl ListenSurface {
         ListenSurface::Metrics,
         ListenSurface::Health,
     ];
+
+    /// As settings write it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            ListenSurface::Decisions => "decisions",
+            ListenSurface::Login => "login",
+            ListenSurface::Administration => "administration",
+            ListenSurface::Metrics => "metrics",
+            ListenSurface::Health => "health",
+        }
+    }
 }
 
 /// One further address.

@@ -75,7 +75,7 @@ pub(crate) enum Reason {
     Route,
     /// The token is of another tenant.
     Tenant,
-    /// What is known of the subject cannot be written in a header.
+    /// What is known of the subject cannot be written in a header, or the client sends a header that looks like one of those.
     Identity,
     /// Policies do not permit it.
     Policy,

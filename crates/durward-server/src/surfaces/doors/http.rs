@@ -30,6 +30,9 @@ const ENVOY_REMOVE: HeaderName = HeaderName::from_static("x-envoy-auth-headers-t
 const SET: HeaderName = HeaderName::from_static("x-durward-set");
 const REMOVE: HeaderName = HeaderName::from_static("x-durward-remove");
 
+/// The fields of a client on which a permit depends, for whoever keeps answers. nginx keeps none whose list is longer than 128 bytes.
+const VARY: &str = "Authorization, Cookie, X-HTTP-Method-Override, X-HTTP-Method, X-Method-Override, X-Original-URL, X-Rewrite-URL";
+
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// What a gateway says of its client's request.
@@ -148,6 +151,7 @@ fn allow(door: Door, allowed: &Allowed) -> Answer {
         allowed.cache_s().and_then(|seconds| HeaderValue::try_from(format!("max-age={seconds}")).ok())
     {
         headers.insert(header::CACHE_CONTROL, value);
+        headers.insert(header::VARY, HeaderValue::from_static(VARY));
     }
     match door {
         Door::Nginx | Door::Caddy | Door::Traefik | Door::Envoy => {}
@@ -296,6 +300,17 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn answers_that_may_be_kept_name_every_field_that_they_depend_on() {
+        let allowed = Allowed { set: Vec::new(), removed: Vec::new(), cache_s: Some(5) };
+        let answer = written(Door::Nginx, DoorAnswer::Allow(allowed));
+        let vary = text_of(answer.headers(), &header::VARY).unwrap().to_ascii_lowercase();
+        assert!(vary.len() < 128, "{vary}");
+        let named: Vec<&str> = vary.split(", ").collect();
+        let read = ["authorization", "cookie"].into_iter().chain(super::super::OVERRIDES);
+        assert!(read.eq(named.iter().copied()), "{named:?}");
     }
 
     #[test]

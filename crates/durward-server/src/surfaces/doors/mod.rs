@@ -125,6 +125,8 @@ pub(crate) struct Surface {
     routes: Routes,
     /// Headers that obligations may set where a gateway copies headers by their names.
     listed: Vec<HeaderName>,
+    /// Headers that the application believes: those above, and who the user is.
+    believed: Vec<HeaderName>,
     settings: DoorsSettings,
 }
 
@@ -142,7 +144,9 @@ impl Surface {
         let doors = &settings.doors;
         // Settings were checked: none is left out.
         let told = doors.identity_headers.iter();
-        let told = told.filter_map(|(name, says)| Some((passable(name)?, says.clone()))).collect();
+        let told: Vec<_> = told.filter_map(|(name, says)| Some((passable(name)?, says.clone()))).collect();
+        let listed: Vec<HeaderName> = doors.headers.iter().filter_map(|name| passable(name)).collect();
+        let believed = told.iter().map(|(name, _)| name).chain(&listed).cloned().collect();
         Surface {
             asker: Arc::clone(parts.asker),
             authenticator: Arc::clone(parts.authenticator),
@@ -150,7 +154,8 @@ impl Surface {
             metrics: Arc::clone(parts.metrics),
             people: People::new(settings, parts.subjects, parts.authenticator, told),
             routes: Routes::new(doors, &settings.auth.default_tenant),
-            listed: doors.headers.iter().filter_map(|name| passable(name)).collect(),
+            listed,
+            believed,
             settings: doors.clone(),
         }
     }
@@ -176,7 +181,7 @@ impl Surface {
         let DoorRequest { method, scheme, host, target, .. } = *request;
         let target = Target::read(method, scheme, host, target).map_err(|Unclear| Reason::Target)?;
         let route = self.routes.find(&target)?.named(&request.named);
-        self.check_overrides(request.headers, &route)?;
+        self.check_headers(request.headers, &route)?;
         let person = match self.people.find(request.headers).await {
             Found::Person(person) => person,
             Found::Nobody | Found::Refused { is_cookie: true } if route.is_for_anybody => Person::nobody(),
@@ -237,9 +242,17 @@ impl Surface {
         }
     }
 
-    fn check_overrides(&self, headers: &HeaderMap, route: &AskedRoute) -> Result<(), Reason> {
+    /// Refuses headers that applications could take for others: those that name another method or path, and those that differ from a header
+    /// which the application believes by `_` in the place of `-`. To applications behind CGI and its heirs (WSGI, PHP, Rack) both are one.
+    fn check_headers(&self, headers: &HeaderMap, route: &AskedRoute) -> Result<(), Reason> {
         let is_allowed = Oddities::of(&[DoorAllow::OverrideHeaders]).are_in(route.allowed);
-        let is_there = OVERRIDES.iter().any(|name| headers.contains_key(*name));
+        let mut is_there = OVERRIDES.iter().any(|name| headers.contains_key(*name));
+        for name in headers.keys().map(HeaderName::as_str).filter(|name| name.contains('_')) {
+            if self.believed.iter().any(|believed| is_look_alike(name, believed.as_str())) {
+                return Err(Reason::Identity);
+            }
+            is_there |= OVERRIDES.iter().any(|own| is_look_alike(name, own));
+        }
         if is_there && !is_allowed { Err(Reason::Target) } else { Ok(()) }
     }
 
@@ -253,6 +266,12 @@ impl Surface {
         });
         DoorAnswer::Unauthenticated { login }
     }
+}
+
+/// Whether a name is another one, with `_` for `-`. Both are in small letters.
+fn is_look_alike(name: &str, other: &str) -> bool {
+    let letter = |byte| if byte == b'_' { b'-' } else { byte };
+    name.len() == other.len() && name.bytes().map(letter).eq(other.bytes())
 }
 
 /// Whether somebody looks at a page, and can be sent to another one.

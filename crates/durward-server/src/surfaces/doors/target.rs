@@ -107,7 +107,8 @@ fn host(authority: &str) -> Result<String, Unclear> {
     let port = port.ok_or(Unclear)?;
     let is_port = port.is_empty() || port.parse::<u16>().is_ok();
     let host = host.strip_suffix('.').unwrap_or(host);
-    if !is_port || host.is_empty() || host.contains(['[', ']']) {
+    let has_gap = host.split('.').any(str::is_empty);
+    if !is_port || has_gap || host.contains(['[', ']']) {
         return Err(Unclear);
     }
     Ok(host.to_ascii_lowercase())
@@ -259,6 +260,9 @@ mod tests {
             ("a.example/b", None),
             ("user@a.example", None),
             ("[::1", None),
+            ("a.example..", None),
+            (".a.example", None),
+            ("a..example", None),
         ] {
             assert_eq!(host(authority).as_deref(), found, "{authority}");
         }

@@ -17,7 +17,7 @@ use crate::base::settings::ServerSettings;
 /// How much of a body that is too large is still taken, so that its sender gets to read why it was refused and does
 /// not find the connection reset while it sends.
 const DISCARD_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// How long that may last.
+/// How long durward goes on reading such a body.
 const DISCARD_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Most bytes of a body, and what metrics call that: the setting that says so, or `SECTION.body` where none does.

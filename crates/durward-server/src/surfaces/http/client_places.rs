@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
-/// How many wait for one application.
+/// How many ends of sessions wait to be told to one application.
 const WAITING_MAX: usize = 1_000;
 
-/// How many of these it is told of at once.
+/// How many ends of sessions one application is told of at once.
 const AT_ONCE_MAX: usize = 4;
 
 #[derive(Debug)]

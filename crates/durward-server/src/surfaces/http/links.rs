@@ -15,7 +15,11 @@ pub(crate) fn leads_to(url: &str, is_own: impl Fn(&str) -> bool) -> bool {
     }
     let Ok(uri) = url.parse::<Uri>() else { return false };
     let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
-    let is_plain = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+    let is_plain = uri.authority().is_some_and(|authority| {
+        let port = authority.as_str().strip_prefix(authority.host());
+        let is_port = |port: &str| port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok());
+        !authority.as_str().contains('@') && port.is_some_and(|port| port.is_empty() || is_port(port))
+    });
     let host = uri.host().filter(|_| is_web && is_plain).map(str::to_ascii_lowercase);
     host.is_some_and(|host| is_own(&host))
 }

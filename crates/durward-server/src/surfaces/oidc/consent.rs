@@ -11,7 +11,7 @@ use crate::surfaces::http::Answer;
 /// The purpose of the seal.
 const PURPOSE: &str = "oidc consents";
 
-/// How many are kept: of more, the oldest are asked again.
+/// How many consents a browser keeps; for older ones, users are asked again.
 const CONSENTS_MAX: usize = 32;
 
 #[derive(Default, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use super::gateways::{Gateway, KINDS, Kind};
-use super::world::{App, World, exchange, field, request, status};
+use super::world::{App, World, blocks, exchange, field, page, request, status};
 
 /// A host with open pages beside one with none.
 const PUBLIC: &str = "\n[[doors.routes]]\nhosts = ['public.example.org']\npath = '/**'\nresource_type = 'page'\nanonymous = true\n";
@@ -20,7 +20,7 @@ fn nothing_that_a_client_forges_gets_through() {
     for kind in KINDS {
         let Some(gateway) = Gateway::start(kind, world.server.address, &app) else { continue };
         forged_fields(kind, &gateway, &world, &app);
-        forged_identities(kind, &gateway, &world);
+        forged_identities(kind, &gateway, &world, &app);
         paths(kind, &gateway, &world, &app);
         hosts(kind, &gateway, &app);
         smuggled(kind, &gateway, &app);
@@ -73,7 +73,7 @@ fn forged_fields(kind: Kind, gateway: &Gateway, world: &World, app: &App) {
 }
 
 /// Who the client says it is.
-fn forged_identities(kind: Kind, gateway: &Gateway, world: &World) {
+fn forged_identities(kind: Kind, gateway: &Gateway, world: &World, app: &App) {
     let anna = format!("Bearer {}", world.anna);
     for name in ["X-Auth-User", "x-auth-user", "X-AUTH-USER"] {
         let forged = [(name, "root"), (name, "admin"), ("X-Auth-Groups", "administrators")];
@@ -89,6 +89,21 @@ fn forged_identities(kind: Kind, gateway: &Gateway, world: &World) {
         let told = answer.split_once("\r\n\r\n").unwrap().1;
         assert_eq!(field(told, "x-auth-user").as_deref(), Some("anna"), "{kind:?}: {told}");
         assert_eq!(field(told, "x-auth-groups").as_deref(), Some("staff"), "{kind:?}: {told}");
+    }
+    // What to CGI and its heirs is the same name. Who never sent it is refused, or it never arrives.
+    let before = app.seen().len();
+    for forged in [
+        [("X_Auth_User", "root"), ("X-Auth_Groups", "administrators")],
+        [("x_auth_user", "root"), ("X_AUTH_GROUPS", "administrators")],
+        [("X_HTTP_Method_Override", "DELETE"), ("X_Original-URL", "/admin")],
+    ] {
+        let fields: Vec<_> = forged.into_iter().chain([("Authorization", anna.as_str())]).collect();
+        let answer = request(gateway.address, "GET /papers/7", &fields);
+        assert!(matches!(status(&answer), 200 | 403), "{kind:?}: {answer}");
+    }
+    for seen in app.seen().iter().skip(before) {
+        let names = seen.lines().skip(1).filter_map(|line| line.split_once(':')).map(|(name, _)| name);
+        assert!(names.clone().all(|name| !name.contains('_')), "{kind:?}: {seen}");
     }
     let two = format!("durward_session={}; durward_session={}", world.berta, world.anna);
     assert_eq!(status(&request(gateway.address, "GET /papers/7", &[("Cookie", &two)])), 401, "{kind:?}");
@@ -272,6 +287,44 @@ fn a_durward_that_does_not_answer_lets_nobody_through() {
         let Some(gateway) = Gateway::start_with(kind, closed, &app, hurried) else { continue };
         nobody_passes(kind, &gateway, &"down");
     }
+}
+
+/// With the cache of the manual, an answer for one request is no answer for another one.
+#[test]
+fn a_permit_that_nginx_keeps_lets_nothing_else_through() {
+    let policy = "policy \"kept\" permit resource.type == \"paper\"; \"staff\" in subject.groups;\n\
+                  obligation { \"type\": \"http:cache\", \"seconds\": 60 }\n";
+    let world = World::start_with("", "", |directory| directory.write("policies/0.sapl", policy));
+    let app = App::start();
+    let cache = blocks(&page(), "nginx").swap_remove(1);
+    let (path, within) = cache.split_once("\n\n").unwrap();
+    let path = path.replace("/var/cache/nginx/durward", "cache");
+    let change = |block: &str| {
+        let place = "location = /_durward {\n";
+        assert!(block.contains(place));
+        format!("{path}\n{}", block.replace(place, &format!("{place}{within}\n")))
+    };
+    let Some(gateway) = Gateway::start_with(Kind::Nginx, world.server.address, &app, change) else { return };
+    let (anna, berta) = (format!("Bearer {}", world.anna), format!("Bearer {}", world.berta));
+    let get = |fields: &[(&str, &str)]| status(&request(gateway.address, "GET /papers/7", fields));
+    let decided = || {
+        let metrics = world.server.get("/metrics").text();
+        let name = "durward_door_answers_total{door=\"nginx\",result=\"allow\"} ";
+        let line = metrics.lines().find(|line| line.starts_with(name));
+        line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).unwrap_or(0)
+    };
+    let own = [("Authorization", anna.as_str())];
+    assert_eq!((get(&own), get(&own), get(&own)), (200, 200, 200));
+    assert_eq!(decided(), 1, "nginx keeps the answer");
+    assert_eq!(get(&[]), 401);
+    assert_eq!(get(&[("Authorization", berta.as_str())]), 403);
+    for name in
+        ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X-Original-URL", "X-Rewrite-URL"]
+    {
+        assert_eq!(get(&[own[0], (name, "DELETE")]), 403, "{name}");
+    }
+    assert_eq!(status(&request(gateway.address, "DELETE /papers/7", &own)), 403);
+    assert_eq!(get(&own), 200);
 }
 
 /// A gateway whose configuration forgets one of the fields, or passes a client's own on, lets nobody through at all: it is seen at once.

@@ -167,6 +167,22 @@ fn a_check_is_answered_as_other_gateways_are() {
             (7, 403),
             "target",
         ),
+        (
+            "GET",
+            "/papers/7",
+            &[("authorization", anna.as_str()), ("x_auth_user", "root")],
+            (7, 403),
+            "identity",
+        ),
+        ("GET", "/", &[("X-Auth_Groups", "chief")], (7, 403), "identity"),
+        (
+            "GET",
+            "/papers/7",
+            &[("authorization", anna.as_str()), ("x_http_method_override", "DELETE")],
+            (7, 403),
+            "target",
+        ),
+        ("GET", "/papers/7", &[("authorization", anna.as_str()), ("x_other", "a")], (0, 200), ""),
         ("GET", "/papers/7", &[("authorization", "Bearer \u{1}")], (7, 403), "fields"),
         ("GET", "/", &[], (0, 200), ""),
         ("GET", "/", &[("cookie", "durward_session=over")], (0, 200), ""),
@@ -306,6 +322,9 @@ fn only_a_gateway_is_answered() {
     assert_eq!(read(&ask(&world, CHECK, &[], message(&forged))).header("x-durward-reason"), "proxy");
 }
 
+/// What a route says of the certificate of a client that has shown none.
+const WITHOUT_CERTIFICATE: (&str, &str) = ("source_principal", "spiffe://a");
+
 const REPORTS: &str = "policy \"reports\" permit resource.type == \"report\"; action == \"audit\"; \
                        environment.extensions.team == \"finance\"; environment.extensions.source_principal == \"spiffe://a\";\n";
 
@@ -337,6 +356,16 @@ fn a_route_of_envoy_says_what_is_asked_as_far_as_the_settings_let_it() {
             ],
             "0",
         ),
+        (
+            &world,
+            &[
+                WITHOUT_CERTIFICATE,
+                ("team", "finance"),
+                ("durward.resource_type", "report"),
+                ("durward.action", "audit"),
+            ],
+            "policy",
+        ),
         (&world, &[("durward.tenant", "default")], "fields"),
         (&world, &[("durward.action", "")], "fields"),
         (&world, &[("durward.actions", "audit")], "fields"),
@@ -347,6 +376,9 @@ fn a_route_of_envoy_says_what_is_asked_as_far_as_the_settings_let_it() {
         let mut asked = request("GET", "/papers/7", &[("authorization", &anna)]);
         asked.extensions = extensions.to_vec();
         asked.source.principal = "spiffe://a";
+        if extensions.contains(&WITHOUT_CERTIFICATE) {
+            asked.source.principal = "";
+        }
         let found = check(world, &asked);
         match expected {
             "0" | "0 paper" => assert_eq!(found.code, 0, "{extensions:?}: {found:?}"),

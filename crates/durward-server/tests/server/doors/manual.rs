@@ -60,6 +60,11 @@ fn traefik_is_answered_as_it_asks() {
         (reply.status, reply.all("x-auth-user"), reply.all("x-auth-groups")),
         (200, vec!["anna"], vec!["staff"])
     );
+    for name in ["X_Auth_User", "X-Auth_Groups", "x_auth_groups"] {
+        let looks_alike: Vec<_> = asked.iter().copied().chain([(name, "root")]).collect();
+        let reply = world.ask("traefik", &looks_alike);
+        assert_eq!((reply.status, reply.header("x-durward-reason")), (403, "identity"), "{name}");
+    }
     // With `preserveRequestMethod` it asks by the client's method: no answer to that is a yes.
     for method in ["HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"] {
         let reply = world.server.send(method, "/doors/traefik", &asked, b"");

@@ -90,6 +90,9 @@ impl Tokens {
     /// The claims of a token with a good signature, of the issuer and for this server, whose times and scopes were not looked at.
     async fn signed(&self, token: &str) -> Result<Map<String, Value>, Denied> {
         let token = Jws::read(token, Base64Url::Exact).map_err(|_| Denied::Wrong)?;
+        if token.kind().is_some_and(is_of_another_use) {
+            return Err(Denied::Wrong);
+        }
         let algorithm = token.algorithm().ok_or(Denied::Wrong)?;
         let keys = self.keys.for_token(token.key_id(), algorithm).await.map_err(|why| match why {
             NotPublished::Unknown => Denied::Wrong,
@@ -173,4 +176,11 @@ fn moment(claim: Option<&Value>) -> Option<Option<SystemTime>> {
     let Some(claim) = claim else { return Some(None) };
     let since = Duration::try_from_secs_f64(claim.as_f64()?).ok()?;
     SystemTime::UNIX_EPOCH.checked_add(since).map(Some)
+}
+/// Whether a token says by its `typ` that it is for something else than access, such as `logout+jwt` or `dpop+jwt` (RFC 8725, 3.11). Providers
+/// write `JWT`, `at+jwt` or nothing into those for access, and some a word of their own.
+fn is_of_another_use(kind: &str) -> bool {
+    let kind = kind.to_ascii_lowercase();
+    let kind = kind.strip_prefix("application/").unwrap_or(&kind);
+    kind.ends_with("+jwt") && kind != "at+jwt"
 }

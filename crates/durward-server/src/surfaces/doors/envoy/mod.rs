@@ -124,10 +124,14 @@ impl<'b> Asked<'b> {
 fn client_headers(http: &HttpRequest<'_>) -> Option<HeaderMap> {
     let mut headers = HeaderMap::with_capacity(READ.len());
     for field in &http.headers {
-        let name = READ.iter().chain(&OVERRIDES).find(|name| name.eq_ignore_ascii_case(field.name));
-        if let Some(name) = name {
-            headers.append(*name, HeaderValue::from_bytes(field.value).ok()?);
-        }
+        let known = READ.iter().chain(&OVERRIDES).find(|name| name.eq_ignore_ascii_case(field.name));
+        let name = match known {
+            Some(name) => HeaderName::from_static(name),
+            // It may look like a header that is believed.
+            None if field.name.contains('_') => HeaderName::from_bytes(field.name.as_bytes()).ok()?,
+            None => continue,
+        };
+        headers.append(name, HeaderValue::from_bytes(field.value).ok()?);
     }
     Some(headers)
 }
@@ -135,11 +139,15 @@ fn client_headers(http: &HttpRequest<'_>) -> Option<HeaderMap> {
 /// What policies see of a route's `context_extensions`, and of the client's certificate.
 fn extensions(check: &CheckRequest<'_>) -> Option<Arc<Object>> {
     let mut object = ObjectBuilder::new();
-    for (name, value) in check.extensions.iter().filter(|(name, _)| !name.starts_with(PREFIX)) {
+    let of_connection = [("source_principal", check.source.principal), ("sni", check.sni)];
+    // Of the connection policies never see what a route says.
+    let is_own = |name: &str| of_connection.iter().any(|(own, _)| *own == name);
+    for (name, value) in
+        check.extensions.iter().filter(|(name, _)| !name.starts_with(PREFIX) && !is_own(name))
+    {
         object.insert(*name, Value::text(*value));
     }
-    // Never what a route says of them.
-    for (name, value) in [("source_principal", check.source.principal), ("sni", check.sni)] {
+    for (name, value) in of_connection {
         if !value.is_empty() {
             object.insert(name, Value::text(value));
         }

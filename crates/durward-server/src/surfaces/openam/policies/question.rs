@@ -14,7 +14,7 @@ const RESOURCES_MAX: usize = 64;
 /// How many decisions one question may ask for: resources times actions.
 const DECISIONS_MAX: usize = 512;
 
-/// How often a resource may be written in per cent.
+/// How many times a resource may be percent-encoded.
 const DECODED_MAX: usize = 4;
 
 /// Most bytes of the name of a resource.
