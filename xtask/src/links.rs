@@ -62,15 +62,20 @@ struct Link<'t> {
     anchor: Option<&'t str>,
 }
 
+impl<'t> Link<'t> {
+    fn of(target: &'t str) -> Link<'t> {
+        match target.split_once('#') {
+            Some((file, anchor)) => Link { file, anchor: Some(anchor) },
+            None => Link { file: target, anchor: None },
+        }
+    }
+}
+
 /// The links of a document; other sites are theirs to keep.
 fn links(text: &str) -> impl Iterator<Item = Link<'_>> {
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let targets = targets.filter(|target| !target.contains("://") && !target.contains(['`', '\n', ' ']));
-    let link = |target: &'_ str| match target.split_once('#') {
-        Some((file, anchor)) => Link { file, anchor: Some(anchor) },
-        None => Link { file: target, anchor: None },
-    };
-    targets.filter(|target| !target.is_empty()).map(link)
+    targets.filter(|target| !target.is_empty()).map(Link::of)
 }
 
 /// What the headings of a document are called in links, as forges make it: small letters, hyphens for spaces, no punctuation, and a number

@@ -65,7 +65,10 @@ impl Liar {
         let Ok(1..) = stream.read(&mut question).await else { return };
         // Behind the message's tag and length, which is longer than a byte where the question is.
         let at = 2 + usize::from(question[1].saturating_sub(0x80));
-        let (id, operation) = (question[at + 2], question[at + 3]);
+        let Some(&[id, operation]) = question.get(at + 2..at + 4).and_then(|bytes| bytes.first_chunk::<2>())
+        else {
+            return;
+        };
         let _ = match self {
             Liar::Entry { .. } | Liar::Range if operation == 0x60 => stream.write_all(&done(id, 0x61)).await,
             Liar::Range => {
