@@ -34,6 +34,13 @@ function run(input, ...words) {
   if (ran.status !== 0) throw new Error(`durward ${words.join(' ')}: ${ran.stderr}`)
 }
 
+/** A port on which something listens until it is left: a connection of somebody else could take it meanwhile. */
+async function keptPort() {
+  const keeper = createServer()
+  await new Promise((listening) => keeper.listen(0, '127.0.0.1', listening))
+  return { port: keeper.address().port, leave: () => new Promise((left) => keeper.close(left)) }
+}
+
 /** Asks the port of this machine, whatever host the address names. */
 function send(address, { method = 'GET', headers = {}, body } = {}) {
   const url = new URL(address)
@@ -95,7 +102,8 @@ async function eventually(what, holds) {
 }
 
 /** An application, its agent, and whether it was told of sessions that ended. */
-async function application({ PolicyAgent, CookieShield, PolicyShield }, server, port) {
+async function application({ PolicyAgent, CookieShield, PolicyShield }, server, place) {
+  const { port } = place
   const ended = []
   const agent = new PolicyAgent({
     serverUrl: server.openam,
@@ -116,6 +124,7 @@ async function application({ PolicyAgent, CookieShield, PolicyShield }, server, 
   app.get('/silent', agent.shield(new CookieShield({ noRedirect: true })), (request, response) => response.send('in'))
   app.get('/records/:id', known, allowed, (request, response) => response.json(request.session.data.policies))
   app.get('/guarded', allowed, (request, response) => response.send('in'))
+  await place.leave()
   const listening = app.listen(port, '127.0.0.1')
   await new Promise((listens) => listening.once('listening', listens))
   return { agent, ended, listening, at: (path) => `http://www.${DOMAIN}:${port}${path}` }
@@ -222,8 +231,8 @@ danger_legacy_identity = true\n[[openam.applications]]\nname = 'web'\n`)
 
 const port = await freePort()
 const server = { openam: `http://sso.${DOMAIN}:${port}/openam`, local: `http://127.0.0.1:${port}/openam` }
-const ports = [await freePort(), await freePort()]
-prepare(`127.0.0.1:${port}`, ports)
+const places = [await keptPort(), await keptPort()]
+prepare(`127.0.0.1:${port}`, places.map((place) => place.port))
 const log = openSync(join(folder, 'durward.log'), 'w')
 const child = spawn(durward, ['serve'], { cwd: folder, stdio: ['ignore', log, log] })
 const applications = []
@@ -242,7 +251,7 @@ try {
     }
   }
   for (const [at, [name, package_]] of [['@forgerock/openam-agent 5.0.1', newer], ['openam-agent 3.1.2', older]].entries()) {
-    const stage = { app: await application(package_, server, ports[at]), user: new Browser(), server }
+    const stage = { app: await application(package_, server, places[at]), user: new Browser(), server }
     applications.push(stage.app)
     for (const [what, act] of Object.entries(cases)) await play(`${what}, with ${name}`, () => act(stage))
   }
