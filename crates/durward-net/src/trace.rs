@@ -30,8 +30,9 @@ pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 pub const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// Does this for a request of that trace.
-pub async fn scope<F: Future>(trace: Trace, work: F) -> F::Output {
-    CURRENT.scope(trace, work).await
+// Not an `async fn`, which would hold the work twice: as it came, and as it is done.
+pub fn scope<F: Future>(trace: Trace, work: F) -> impl Future<Output = F::Output> {
+    CURRENT.scope(trace, work)
 }
 
 /// Does this at once for a request of that trace.

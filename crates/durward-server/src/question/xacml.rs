@@ -65,7 +65,7 @@ impl Asker {
             Some(_) if *by == SubjectBy::Verified => Err(Wrong::request(SubjectError::Mixed.to_string())),
             Some(tokens) => {
                 let subjects = self.subjects.as_ref().ok_or_else(|| Wrong::request(NO_SESSIONS))?;
-                tokens.named(request, subjects).await.map_err(Wrong::request)
+                Box::pin(tokens.named(request, subjects)).await.map_err(Wrong::request)
             }
         }
     }

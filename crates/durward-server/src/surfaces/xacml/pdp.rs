@@ -289,7 +289,7 @@ fn wrong_subject(why: String) -> Problem {
 
 async fn name(call: &Call<'_>, request: Request, tokens: WithTokens) -> Result<Named, Problem> {
     let subjects = call.surface.subjects.as_ref().ok_or_else(|| wrong_subject(NO_SESSIONS.to_owned()))?;
-    tokens.named(request, subjects).await.map_err(wrong_subject)
+    Box::pin(tokens.named(request, subjects)).await.map_err(wrong_subject)
 }
 
 async fn decide(call: &Call<'_>, pdp: &Pdp, request: Request, to: To) -> Result<Answer, Problem> {
