@@ -113,6 +113,7 @@ const WHOLE_END: u64 = 1 << 53;
 /// A value in JSON for libraries that bind numbers as they read them, often as doubles. Databases then compare as doubles: what
 /// a column holds is rounded as well, so it is not enough that the value is one.
 fn plain(value: &Scalar) -> Result<serde_json::Value, DialectError> {
+    sql::check_read_exactly(value)?;
     let is_told_apart = match value {
         Scalar::Text(_) | Scalar::Boolean(_) | Scalar::Double(_) => true,
         Scalar::Integer(integer) => integer.unsigned_abs() < WHOLE_END,
