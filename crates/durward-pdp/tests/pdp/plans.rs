@@ -1,6 +1,6 @@
 //! Plans: which rows are permitted, and in whose words.
 
-use durward_pdp::plan::dialect::{Database, Dialect, create_policy};
+use durward_pdp::plan::dialect::{Database, Dialect, create_policy, enable_row_security};
 use durward_pdp::plan::{
     Cell, Collation, Column, ColumnType, Columns, Filter, Kind, Nulls, Plan, PlanError, Row, Scalar, Unlisted,
 };
@@ -81,6 +81,10 @@ fn names_and_values_stay_what_they_are() {
     assert_eq!(sql(&pdp, &odd, Database::Sqlite), format!(r#"filter true "\"o\"\"d`d\" = ?" {value}"#));
     assert_eq!(sql(&pdp, &odd, Database::Mariadb), format!(r#"filter true "`o\"d``d` = ?" {value}"#));
     let plan = plan(&pdp, &odd);
+    assert_eq!(
+        enable_row_security(&["public", "t\"t"]),
+        r#"ALTER TABLE "public"."t""t" ENABLE ROW LEVEL SECURITY;"#
+    );
     assert_eq!(
         create_policy(&plan, &odd, "own", &["public", "t"], "ada").unwrap(),
         r#"CREATE POLICY "own" ON "public"."t" FOR SELECT TO "ada" USING ("o""d`d" = E'''; DROP TABLE t; --"'::text);"#

@@ -12,7 +12,7 @@ use std::fmt;
 use crate::columns::Scalar;
 use crate::filter::Filter;
 use crate::{Columns, Plan};
-pub use row_security::{RowSecurityError, create_policy};
+pub use row_security::{RowSecurityError, create_policy, enable_row_security};
 pub use sql::{Database, SqlFilter};
 
 /// In whose words a filter is to be.
