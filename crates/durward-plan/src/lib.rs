@@ -19,6 +19,7 @@
 //! (formulas into a filter), `dialect` (a filter in the words of databases and libraries). Beside the flow: `objects` (columns
 //! for objects that nobody declared any for).
 
+mod budget;
 mod columns;
 pub mod dialect;
 mod factor;

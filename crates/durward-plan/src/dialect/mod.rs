@@ -160,6 +160,9 @@ fn compares_bytes(filter: &Filter, columns: &Columns) -> Result<(), DialectError
     Ok(())
 }
 
+/// A plan says up to so many reasons why it is not exact.
+const REASONS_MAX: usize = 100;
+
 impl Plan {
     /// The plan as far as a dialect has words for it: what it has none for is in no row of the filter and in every row of the
     /// superset.
@@ -169,7 +172,7 @@ impl Plan {
         let mut unsaid = |part: &Filter| match part.write(columns, dialect) {
             Ok(_) => true,
             Err(error) => {
-                if !reasons.contains(&error.message) {
+                if reasons.len() < REASONS_MAX && !reasons.contains(&error.message) {
                     reasons.push(error.message);
                 }
                 false

@@ -40,8 +40,8 @@ impl Outcome {
     }
 }
 
-/// A plan has up to so many formulas; about a gigabyte.
-const FORMULAS_MAX: usize = 4_000_000;
+/// What looking at an element costs beside its expressions and formulas.
+const ELEMENT_STEPS: u64 = 20;
 
 /// What an element says of which rows. What is not here it never says.
 #[derive(Clone, Debug, Default)]
@@ -50,21 +50,6 @@ pub(crate) struct Votes(Vec<(Outcome, Interval)>);
 impl Votes {
     fn never() -> Votes {
         Votes(vec![(Outcome::plain(Verdict::NotApplicable), Interval::TRUE)])
-    }
-
-    /// Of what may have these effects, and say anything else.
-    fn unknown(effects: Effects) -> Votes {
-        let mut votes = vec![Outcome::plain(Verdict::NotApplicable)];
-        for effect in [Effect::Permit, Effect::Deny, Effect::Suspend] {
-            if effects.contains(effect) {
-                votes.push(Outcome { tag: Tag::VARIES_WITH_RESOURCE, ..Outcome::plain(effect.into()) });
-            }
-        }
-        for bits in 0..=Effects::ALL.bits() {
-            let effects = Effects::of_bits(bits);
-            votes.extend([Outcome::plain(Verdict::Indeterminate(effects)), Outcome::undecided(effects)]);
-        }
-        Votes(votes.into_iter().map(|outcome| (outcome, Interval::UNKNOWN)).collect())
     }
 
     /// All that it may say.
@@ -118,9 +103,8 @@ impl<'a> Ballot<'a> {
             return Votes::never();
         }
         let program = self.folding.program;
-        if self.folding.formulas.len() > FORMULAS_MAX {
-            self.folding.reasons.insert("the policies are too many for one plan".to_owned());
-            return Votes::unknown(program.effects(id));
+        if !self.folding.formulas.budget.spend(ELEMENT_STEPS) {
+            return Votes::never();
         }
         match program.node(id) {
             Node::Rule(rule) => self.rule(rule, target),

@@ -11,6 +11,9 @@ use super::{Ballot, Collected, Outcome, Votes};
 use crate::formula::F;
 use crate::interval::{Interval, Truth};
 
+/// So many pairs of states and casts are compared in one step.
+const PAIRS_PER_STEP: usize = 16;
+
 /// What is known of a child before it votes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
@@ -221,6 +224,8 @@ impl Ballot<'_> {
                 }
             }
         }
+        let compared = (states.len() + casts.len()).saturating_mul(pairs.len());
+        self.folding.formulas.budget.spend_each(compared / PAIRS_PER_STEP);
         // A state that is left for the same one whatever is cast, and a cast that leads to the same one whatever there was
         // before: most do, and the formula stays short.
         let rows: Vec<Option<State>> =
