@@ -12,7 +12,7 @@ use crate::columns::{ColumnId, Columns, Nulls, Row, Scalar};
 use crate::factor::{Factored, factored};
 use crate::filter::{Filter, Order};
 use crate::formula::{F, Formulas, Node, Test};
-use crate::vote::{Ballot, Tag};
+use crate::vote::{Ballot, Tag, Tags};
 
 /// A filter has up to so many parts. No row is in one with more, and every row in the superset.
 const FILTER_PARTS_MAX: u64 = 20_000;
@@ -59,7 +59,8 @@ impl Kind {
 pub struct PermitGroup {
     /// The rows.
     pub filter: Filter,
-    /// What goes along with the decision on each of them. Advice is here only where it is the same for all.
+    /// What goes along with the decision on each of them, each obligation once and in no particular order. Advice is here only
+    /// where it is the same for all.
     pub duties: Duties,
 }
 
@@ -70,7 +71,7 @@ pub struct Plan {
     pub kind: Kind,
     /// Whether every row that is permitted is in the filter.
     pub exact: bool,
-    /// Rows that are permitted, each with exactly [`Plan::duties`]. Every row in it is permitted, whether the plan is exact
+    /// Rows that are permitted, each with [`Plan::duties`] and no others. Every row in it is permitted, whether the plan is exact
     /// or not.
     pub filter: Filter,
     /// What goes along with the decision on every row of the filter.
@@ -133,7 +134,7 @@ impl Planner<'_> {
         for (outcome, interval) in votes.iter() {
             if outcome.verdict == Verdict::Permit {
                 may.push(interval.may);
-                permits.add(outcome.tag, interval.must, ballot.tags.duties(outcome.tag));
+                permits.add(outcome.tag, interval.must, &ballot.tags);
             }
         }
         let superset = ballot.folding.formulas.any(may);
@@ -142,11 +143,11 @@ impl Planner<'_> {
 
     fn finished(&self, ballot: &mut Ballot<'_>, permits: Permits, superset: F) -> Plan {
         let mut reasons: Vec<String> = std::mem::take(&mut ballot.folding.reasons).into_iter().collect();
-        let formulas = &mut ballot.folding.formulas;
         let mut groups: Vec<(F, Duties)> = Vec::new();
         let mut has_others = permits.varies;
-        for (musts, duties) in permits.groups {
-            let must = formulas.any(musts);
+        for group in permits.groups {
+            let duties = group.duties(&ballot.tags);
+            let must = ballot.folding.formulas.any(group.musts);
             if must == F::FALSE {
                 continue;
             }
@@ -227,27 +228,40 @@ impl Plan {
 /// Where rows are permitted, by what goes along.
 #[derive(Default)]
 struct Permits {
-    groups: Vec<(Vec<F>, Duties)>,
+    groups: Vec<PermitParts>,
     varies: bool,
 }
 
+/// Where rows are permitted that whoever enforces has to do the same for.
+struct PermitParts {
+    musts: Vec<F>,
+    tag: Tag,
+    /// Advice may be left out, and is where it differs.
+    is_advice_left_out: bool,
+}
+
+impl PermitParts {
+    fn duties(&self, tags: &Tags) -> Duties {
+        let mut duties = tags.duties(self.tag).unwrap_or_default();
+        if self.is_advice_left_out {
+            duties.advice.clear();
+        }
+        duties
+    }
+}
+
 impl Permits {
-    fn add(&mut self, tag: Tag, must: F, duties: Option<&Duties>) {
-        let Some(duties) = duties.filter(|_| !tag.varies()) else {
+    fn add(&mut self, tag: Tag, must: F, tags: &Tags) {
+        if tag.varies() {
             self.varies = true;
             return;
-        };
-        let binding = |duties: &Duties| Duties { advice: Vec::new(), ..duties.clone() };
-        let own = binding(duties);
-        match self.groups.iter_mut().find(|(_, other)| binding(other).equals(&own)) {
-            Some((musts, other)) => {
-                if !other.equals(duties) {
-                    // Advice may be left out, and is where it differs.
-                    other.advice.clear();
-                }
-                musts.push(must);
+        }
+        match self.groups.iter_mut().find(|other| tags.bind_alike(other.tag, tag)) {
+            Some(group) => {
+                group.is_advice_left_out |= !tags.advise_alike(group.tag, tag);
+                group.musts.push(must);
             }
-            None => self.groups.push((vec![must], duties.clone())),
+            None => self.groups.push(PermitParts { musts: vec![must], tag, is_advice_left_out: false }),
         }
     }
 }

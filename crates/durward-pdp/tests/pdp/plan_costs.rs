@@ -82,6 +82,12 @@ fn functions_over_a_long_array_are_counted() {
     assert!(plan(&set("priority permit or deny", 5_000, policy), 3).exact);
 }
 
+#[test]
+fn long_obligations_are_counted() {
+    let policy = "permit resource.ward == \"w{n}\"; obligation {\"who\": subject, \"n\": {n}}";
+    assert_too_costly(&plan(&set("priority permit or deny", 1_000, policy), 8_000));
+}
+
 /// The formulas of a count grow with every policy that may fail.
 #[test]
 fn formulas_that_grow_with_every_policy_are_counted() {

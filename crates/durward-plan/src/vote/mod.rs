@@ -17,8 +17,7 @@ use durward_ir::value::Value;
 use crate::columns::Columns;
 use crate::interval::{Interval, Truth};
 use crate::lower::{DutyCase, Folding};
-pub(crate) use tags::Tag;
-use tags::Tags;
+pub(crate) use tags::{Tag, Tags};
 
 /// What an element may say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,7 +80,14 @@ impl<'a> Ballot<'a> {
         columns: &'a Columns,
         fixed: &Value,
     ) -> Ballot<'a> {
-        Ballot { folding: Folding::new(program, question, columns, fixed), tags: Tags::default() }
+        let folding = Folding::new(program, question, columns, fixed);
+        let tags = Tags::new(folding.formulas.budget.clone());
+        Ballot { folding, tags }
+    }
+
+    /// Whether the plan took more steps than it may: then nothing that was made is of any use.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.folding.formulas.budget.is_spent()
     }
 
     /// What one element says.
@@ -234,6 +240,22 @@ impl<'a> Ballot<'a> {
     }
 
     fn combined(&mut self, set: &Set) -> Votes {
+        let looks_at_order =
+            matches!(set.algorithm, Algorithm::Voting(voting) if voting.mode == Mode::UnanimousStrict);
+        if !looks_at_order {
+            return self.combined_votes(set);
+        }
+        self.tags.enter_order();
+        let votes = self.combined_votes(set);
+        self.tags.leave_order();
+        let mut once = Collected::default();
+        for (outcome, interval) in votes.iter() {
+            once.add(Outcome { tag: self.tags.each_once(outcome.tag), ..outcome }, interval);
+        }
+        self.collected(once)
+    }
+
+    fn combined_votes(&mut self, set: &Set) -> Votes {
         let algorithm = set.algorithm;
         if algorithm == Algorithm::OnlyOneApplicable {
             return self.only_one_applicable(&set.children);

@@ -3,11 +3,11 @@
 //! What a count has come to is a state, and for every state there is a formula: the rows of which the count has come to it.
 //! Each step asks the count itself ([`Tally`]). The order is that of `combine/ballots.rs`.
 
-use durward_ir::combine::{Algorithm, Duties, Effects, Mode, Tally, Verdict, Vote, Voting};
+use durward_ir::combine::{Algorithm, Effects, Mode, Tally, Verdict, Vote, Voting};
 use durward_ir::program::{Node, NodeId, Rule, Set};
 
 use super::classes::vote;
-use super::{Ballot, Collected, Outcome, Votes};
+use super::{Ballot, Collected, Outcome, Tag, Votes};
 use crate::formula::F;
 use crate::interval::{Interval, Truth};
 
@@ -274,17 +274,18 @@ impl Ballot<'_> {
         let mut tally = Tally::new(voting);
         tally.add(self.vote_of(before));
         tally.add(self.vote_of(next));
-        let found = tally.vote();
-        let verdict = found.verdict;
-        let nothing = Duties::default();
-        let duties = found.duties.as_deref().unwrap_or(&nothing);
-        let tag = if verdict == before.verdict && before.tag.varies() {
-            before.tag
-        } else if verdict == next.verdict && next.tag.varies() {
-            next.tag
-        } else {
-            self.tags.of(duties)
+        let verdict = tally.vote().verdict;
+        let tag = match (verdict == before.verdict, verdict == next.verdict) {
+            (true, true) => match voting.mode {
+                Mode::First | Mode::Unique | Mode::UnanimousStrict => before.tag,
+                Mode::Priority(_) | Mode::Unanimous => self.tags.appended(before.tag, next.tag),
+            },
+            (true, false) => before.tag,
+            (false, true) => next.tag,
+            (false, false) => Tag::NONE,
         };
+        // Nothing goes along with an error.
+        let tag = if super::effect_of(verdict).is_some() { tag } else { Tag::NONE };
         vec![of(Outcome { tag, ..Outcome::plain(verdict) })]
     }
 
@@ -306,7 +307,7 @@ impl Ballot<'_> {
 
     fn vote_of(&self, outcome: Outcome) -> Vote {
         let duties = self.tags.duties(outcome.tag).filter(|duties| !duties.is_empty());
-        Vote { duties: duties.map(|duties| Box::new(duties.clone())), ..vote(outcome.verdict) }
+        Vote { duties: duties.map(Box::new), ..vote(outcome.verdict) }
     }
 }
 
