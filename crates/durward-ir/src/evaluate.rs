@@ -40,6 +40,11 @@ fn walked_steps() -> u64 {
     take_walked() / WALKED_PER_STEP
 }
 
+/// Forgets what this thread has walked over so far, so that it is not counted on what is evaluated next.
+pub fn forget_walked() {
+    take_walked();
+}
+
 /// What an index knows about a target without evaluating it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TargetMatch {

@@ -7,6 +7,9 @@ use std::collections::HashMap;
 use crate::columns::{ColumnId, Scalar};
 use crate::formula::{F, Formulas, Node, Test};
 
+/// Alternatives with more parts are not put together: each part is looked at beside all others.
+const ALTERNATIVE_PARTS_MAX: usize = 100;
+
 /// Alternatives put together.
 pub(crate) struct Factored {
     /// What they differ in.
@@ -30,6 +33,9 @@ pub(crate) fn factored(formulas: &Formulas, alternatives: &[F]) -> (Vec<Factored
     let mut by_column: HashMap<ColumnId, Vec<Alternative<'_>>> = HashMap::new();
     for (at, alternative) in alternatives.iter().enumerate() {
         let Node::All(parts) = formulas.node(*alternative) else { continue };
+        if parts.len() > ALTERNATIVE_PARTS_MAX {
+            continue;
+        }
         for (place, part) in parts.iter().enumerate() {
             if let Some((column, value)) = equal(formulas, *part) {
                 let others = parts.iter().enumerate().filter(|(other, _)| *other != place);

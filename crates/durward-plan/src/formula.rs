@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use smol_str::SmolStr;
 
+use crate::budget::{Budget, text_steps};
 use crate::columns::{ColumnId, Scalar};
 use crate::filter::TextTest;
 
@@ -74,6 +75,18 @@ impl Test {
         }
     }
 
+    /// How many steps reading what it compares with takes.
+    fn steps(&self) -> u64 {
+        match self {
+            Test::Equal(_, value)
+            | Test::Less(_, value)
+            | Test::LessOrEqual(_, value)
+            | Test::Holds(_, value) => value.as_text().map_or(0, text_steps),
+            Test::Text(_, _, part) => text_steps(part),
+            Test::Present(_) | Test::Same(..) | Test::Smaller(..) | Test::Filled(_) => 0,
+        }
+    }
+
     /// Whether it is true where the column holds this one value.
     fn of_value(&self, value: &Scalar) -> Option<bool> {
         match self {
@@ -103,9 +116,19 @@ const PAIRS_MAX: usize = 20_000;
 /// How often what was made simpler is looked at once more.
 const ROUNDS_MAX: usize = 4;
 
-/// All formulas of one plan.
+/// So many pairs of literals are compared in one step.
+const PAIRS_PER_STEP: usize = 4;
+
+/// What a formula costs beside its parts, which are counted one by one.
+const FORMULA_STEPS: u64 = 8;
+
+/// What looking for a test or a formula costs beside its parts.
+const LOOK_STEPS: u64 = 2;
+
+/// All formulas of one plan. Once the budget is spent, every new one is false: nobody may look at it.
 #[derive(Debug)]
 pub(crate) struct Formulas {
+    pub(crate) budget: Budget,
     nodes: Vec<Node>,
     /// By formula: as a tree.
     weights: Vec<u64>,
@@ -118,6 +141,7 @@ pub(crate) struct Formulas {
 impl Formulas {
     pub(crate) fn new() -> Formulas {
         let mut formulas = Formulas {
+            budget: Budget::new(),
             nodes: Vec::new(),
             weights: Vec::new(),
             depths: Vec::new(),
@@ -159,13 +183,11 @@ impl Formulas {
         self.depths.get(f.at()).copied().unwrap_or(u32::MAX)
     }
 
-    /// How many formulas there are.
-    pub(crate) fn len(&self) -> usize {
-        self.nodes.len()
-    }
-
     /// That a test holds.
     pub(crate) fn test(&mut self, test: Test) -> F {
+        if !self.budget.spend(LOOK_STEPS + test.steps()) {
+            return F::FALSE;
+        }
         let number = match self.test_numbers.get(&test) {
             Some(number) => *number,
             None => {
@@ -177,7 +199,10 @@ impl Formulas {
         };
         match self.known.get(&Node::Literal(number, true)) {
             Some(f) => *f,
-            None => self.pair(Node::Literal(number, true), Node::Literal(number, false), 1, 1),
+            None => {
+                self.budget.spend(FORMULA_STEPS);
+                self.pair(Node::Literal(number, true), Node::Literal(number, false), 1, 1)
+            }
         }
     }
 
@@ -192,13 +217,18 @@ impl Formulas {
         self.junction(parts.into_iter().map(F::negated).collect(), true).negated()
     }
 
-    fn junction(&mut self, parts: Vec<F>, is_outer: bool) -> F {
+    fn junction(&mut self, mut parts: Vec<F>, is_outer: bool) -> F {
+        parts.retain(|part| *part != F::TRUE);
+        if let [only] = parts.as_slice() {
+            return if self.budget.spend(LOOK_STEPS) { *only } else { F::FALSE };
+        }
+        let settled = self.longest(&parts);
         let mut parts = match self.flat(parts) {
             Some(parts) => parts,
             None => return F::FALSE,
         };
         for _ in 0..ROUNDS_MAX {
-            match self.reduced(&parts, is_outer) {
+            match self.reduced(&parts, &settled, is_outer) {
                 Reduced::Never => return F::FALSE,
                 Reduced::Same => break,
                 Reduced::Parts(reduced) => match self.flat(reduced) {
@@ -220,6 +250,9 @@ impl Formulas {
             return *known;
         }
         let Node::All(parts) = &node else { return F::FALSE };
+        if !self.budget.spend(FORMULA_STEPS + parts.len() as u64) {
+            return F::FALSE;
+        }
         let negation = Node::Any(parts.iter().map(|part| part.negated()).collect());
         let weight = parts.iter().fold(1_u64, |sum, part| sum.saturating_add(self.weight(*part)));
         let depth = parts.iter().map(|part| self.depth(*part)).max().unwrap_or_default() + 1;
@@ -233,9 +266,13 @@ impl Formulas {
             match self.node(part) {
                 Node::Constant(true) => {}
                 Node::Constant(false) => return None,
-                Node::All(inner) => flat.extend_from_slice(inner),
+                Node::All(inner) if self.budget.spend_each(inner.len()) => flat.extend_from_slice(inner),
+                Node::All(_) => return None,
                 Node::Literal(..) | Node::Any(_) => flat.push(part),
             }
+        }
+        if !self.budget.spend(LOOK_STEPS + flat.len() as u64) {
+            return None;
         }
         flat.sort_unstable();
         flat.dedup();
@@ -244,35 +281,42 @@ impl Formulas {
         (!contradicts).then_some(flat)
     }
 
-    /// The parts of a conjunction without those that follow from others.
-    fn reduced(&mut self, parts: &[F], is_outer: bool) -> Reduced {
+    /// The parts of the longest conjunction among these, which were compared with each other when it was made.
+    fn longest(&self, parts: &[F]) -> Box<[F]> {
+        let inner = parts.iter().filter_map(|part| match self.node(*part) {
+            Node::All(inner) => Some(inner),
+            Node::Constant(_) | Node::Literal(..) | Node::Any(_) => None,
+        });
+        inner.max_by_key(|inner| inner.len()).cloned().unwrap_or_default()
+    }
+
+    /// The parts of a conjunction without those that follow from others. Those of `settled` do not follow from each other.
+    fn reduced(&mut self, parts: &[F], settled: &[F], is_outer: bool) -> Reduced {
         let literals: Vec<F> =
             parts.iter().copied().filter(|part| matches!(self.node(*part), Node::Literal(..))).collect();
-        if literals.len().saturating_mul(parts.len()) > PAIRS_MAX {
+        let is_new = |part: &F| settled.binary_search(part).is_err();
+        let new: Vec<F> = literals.iter().copied().filter(is_new).collect();
+        let pairs = new.len().saturating_mul(parts.len());
+        if pairs > PAIRS_MAX {
             return Reduced::Same;
+        }
+        let looks_under = is_outer && literals.len().saturating_mul(parts.len()) <= PAIRS_MAX;
+        if !self.budget.spend_each(parts.len() + pairs / PAIRS_PER_STEP) {
+            return Reduced::Never;
         }
         let mut kept = Vec::with_capacity(parts.len());
         let mut is_changed = false;
         for part in parts {
             match self.node(*part) {
                 Node::Literal(..) => {
-                    for other in literals.iter().filter(|other| *other != part) {
-                        if self.follows(*other, part.negated()) {
-                            return Reduced::Never;
-                        }
-                    }
-                    // Of two that follow from each other the first stays.
-                    let is_implied = literals.iter().any(|other| {
-                        other != part
-                            && self.follows(*other, *part)
-                            && (other < part || !self.follows(*part, *other))
-                    });
-                    is_changed |= is_implied;
-                    if !is_implied {
-                        kept.push(*part);
+                    let others = if is_new(part) { &literals } else { &new };
+                    match self.beside(*part, others) {
+                        Beside::Impossible => return Reduced::Never,
+                        Beside::Implied => is_changed = true,
+                        Beside::Needed => kept.push(*part),
                     }
                 }
-                Node::Any(inner) if is_outer && inner.len() * parts.len() <= PAIRS_MAX => {
+                Node::Any(inner) if looks_under && inner.len() * parts.len() <= PAIRS_MAX => {
                     let inner = inner.clone();
                     match self.under(&inner, parts, &literals) {
                         Some(rest) if rest.len() == inner.len() => kept.push(*part),
@@ -294,10 +338,24 @@ impl Formulas {
         if is_changed { Reduced::Parts(kept) } else { Reduced::Same }
     }
 
+    /// What a literal says where these others hold.
+    fn beside(&self, part: F, others: &[F]) -> Beside {
+        let mut others = others.iter().copied().filter(|other| *other != part);
+        if others.clone().any(|other| self.follows(other, part.negated())) {
+            return Beside::Impossible;
+        }
+        // Of two that follow from each other the first stays.
+        let is_implied =
+            others.any(|other| self.follows(other, part) && (other < part || !self.follows(part, other)));
+        if is_implied { Beside::Implied } else { Beside::Needed }
+    }
+
     /// The alternatives that are left where all of `parts` hold; `None` where one of them then does.
     fn under(&self, alternatives: &[F], parts: &[F], literals: &[F]) -> Option<Vec<F>> {
         let holds = |f: F| {
-            parts.binary_search(&f).is_ok() || literals.iter().any(|literal| self.follows(*literal, f))
+            !self.budget.spend_each(1 + literals.len() / PAIRS_PER_STEP)
+                || parts.binary_search(&f).is_ok()
+                || literals.iter().any(|literal| self.follows(*literal, f))
         };
         let mut rest = Vec::with_capacity(alternatives.len());
         for alternative in alternatives {
@@ -337,6 +395,12 @@ impl Formulas {
             (_, false) => false,
         }
     }
+}
+
+enum Beside {
+    Impossible,
+    Implied,
+    Needed,
 }
 
 enum Reduced {

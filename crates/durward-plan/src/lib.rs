@@ -13,12 +13,16 @@
 //! is not exact.
 //!
 //! The meaning of a plan: a row is in [`Plan::filter`] only if the question about that row ([`Columns::resource`]) is
-//! decided Permit, with the obligations of the plan and no others; and if the plan is exact, exactly then.
+//! decided Permit, with the obligations of the plan and no others, in whatever order and however often; and if the plan is
+//! exact, exactly then.
+//!
+//! What a plan may cost is counted (`budget`): one that takes too many steps permits no row and excludes none.
 //!
 //! In the order of the flow: `columns`, `lower` (expressions into formulas), `vote` (elements into formulas), `plan`
 //! (formulas into a filter), `dialect` (a filter in the words of databases and libraries). Beside the flow: `objects` (columns
 //! for objects that nobody declared any for).
 
+mod budget;
 mod columns;
 pub mod dialect;
 mod factor;

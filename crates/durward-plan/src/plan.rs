@@ -7,16 +7,20 @@ use durward_ir::program::Program;
 use durward_ir::question::Question;
 use durward_ir::value::Value;
 
+use crate::budget::PLAN_STEPS_MAX;
 use crate::columns::{ColumnId, Columns, Nulls, Row, Scalar};
 use crate::factor::{Factored, factored};
 use crate::filter::{Filter, Order};
 use crate::formula::{F, Formulas, Node, Test};
-use crate::vote::{Ballot, Tag};
+use crate::vote::{Ballot, Tag, Tags};
 
-/// A filter has up to so many parts.
+/// A filter has up to so many parts. No row is in one with more, and every row in the superset.
 const FILTER_PARTS_MAX: u64 = 20_000;
 
-/// A filter is up to so deep: databases read it, and have limits of their own.
+/// The filters of all groups of rows have up to so many parts together.
+const WRITTEN_PARTS_MAX: u64 = 2 * FILTER_PARTS_MAX;
+
+/// A filter is up to so deep: databases read it, and have limits of their own. It is left out as one with too many parts is.
 const FILTER_DEPTH_MAX: u32 = 100;
 
 /// In one word, which rows a plan means.
@@ -55,7 +59,8 @@ impl Kind {
 pub struct PermitGroup {
     /// The rows.
     pub filter: Filter,
-    /// What goes along with the decision on each of them. Advice is here only where it is the same for all.
+    /// What goes along with the decision on each of them, each obligation once and in no particular order. Advice is here only
+    /// where it is the same for all.
     pub duties: Duties,
 }
 
@@ -66,7 +71,7 @@ pub struct Plan {
     pub kind: Kind,
     /// Whether every row that is permitted is in the filter.
     pub exact: bool,
-    /// Rows that are permitted, each with exactly [`Plan::duties`]. Every row in it is permitted, whether the plan is exact
+    /// Rows that are permitted, each with [`Plan::duties`] and no others. Every row in it is permitted, whether the plan is exact
     /// or not.
     pub filter: Filter,
     /// What goes along with the decision on every row of the filter.
@@ -129,7 +134,7 @@ impl Planner<'_> {
         for (outcome, interval) in votes.iter() {
             if outcome.verdict == Verdict::Permit {
                 may.push(interval.may);
-                permits.add(outcome.tag, interval.must, ballot.tags.duties(outcome.tag));
+                permits.add(outcome.tag, interval.must, &ballot.tags);
             }
         }
         let superset = ballot.folding.formulas.any(may);
@@ -138,11 +143,11 @@ impl Planner<'_> {
 
     fn finished(&self, ballot: &mut Ballot<'_>, permits: Permits, superset: F) -> Plan {
         let mut reasons: Vec<String> = std::mem::take(&mut ballot.folding.reasons).into_iter().collect();
-        let formulas = &mut ballot.folding.formulas;
         let mut groups: Vec<(F, Duties)> = Vec::new();
         let mut has_others = permits.varies;
-        for (musts, duties) in permits.groups {
-            let must = formulas.any(musts);
+        for group in permits.groups {
+            let duties = group.duties(&ballot.tags);
+            let must = ballot.folding.formulas.any(group.musts);
             if must == F::FALSE {
                 continue;
             }
@@ -155,8 +160,12 @@ impl Planner<'_> {
                 groups.push((must, duties));
             }
         }
+        if ballot.is_spent() {
+            return Plan::too_costly();
+        }
         has_others |= groups.len() > 1;
-        let mut writer = Writer { formulas, columns: self.columns, is_too_large: false };
+        let formulas = &ballot.folding.formulas;
+        let mut writer = Writer { formulas, columns: self.columns, weight: 0, is_too_large: false };
         let first = groups.first().map_or(F::FALSE, |(must, _)| *must);
         let written: Vec<PermitGroup> = groups
             .into_iter()
@@ -183,6 +192,19 @@ impl Planner<'_> {
 }
 
 impl Plan {
+    /// What is left of a plan that took too many steps: of no row it is known whether it is permitted.
+    fn too_costly() -> Plan {
+        Plan {
+            kind: Kind::None,
+            exact: false,
+            filter: Filter::Constant(false),
+            duties: Duties::default(),
+            superset: Some(Filter::Constant(true)),
+            groups: Vec::new(),
+            reasons: vec![format!("the plan takes more than {PLAN_STEPS_MAX} steps")],
+        }
+    }
+
     /// Whether a row is in the filter.
     pub fn matches(&self, row: &Row) -> bool {
         self.filter.matches(row)
@@ -206,27 +228,40 @@ impl Plan {
 /// Where rows are permitted, by what goes along.
 #[derive(Default)]
 struct Permits {
-    groups: Vec<(Vec<F>, Duties)>,
+    groups: Vec<PermitParts>,
     varies: bool,
 }
 
+/// Where rows are permitted that whoever enforces has to do the same for.
+struct PermitParts {
+    musts: Vec<F>,
+    tag: Tag,
+    /// Advice may be left out, and is where it differs.
+    is_advice_left_out: bool,
+}
+
+impl PermitParts {
+    fn duties(&self, tags: &Tags) -> Duties {
+        let mut duties = tags.duties(self.tag).unwrap_or_default();
+        if self.is_advice_left_out {
+            duties.advice.clear();
+        }
+        duties
+    }
+}
+
 impl Permits {
-    fn add(&mut self, tag: Tag, must: F, duties: Option<&Duties>) {
-        let Some(duties) = duties.filter(|_| !tag.varies()) else {
+    fn add(&mut self, tag: Tag, must: F, tags: &Tags) {
+        if tag.varies() {
             self.varies = true;
             return;
-        };
-        let binding = |duties: &Duties| Duties { advice: Vec::new(), ..duties.clone() };
-        let own = binding(duties);
-        match self.groups.iter_mut().find(|(_, other)| binding(other).equals(&own)) {
-            Some((musts, other)) => {
-                if !other.equals(duties) {
-                    // Advice may be left out, and is where it differs.
-                    other.advice.clear();
-                }
-                musts.push(must);
+        }
+        match self.groups.iter_mut().find(|other| tags.bind_alike(other.tag, tag)) {
+            Some(group) => {
+                group.is_advice_left_out |= !tags.advise_alike(group.tag, tag);
+                group.musts.push(must);
             }
-            None => self.groups.push((vec![must], duties.clone())),
+            None => self.groups.push(PermitParts { musts: vec![must], tag, is_advice_left_out: false }),
         }
     }
 }
@@ -235,16 +270,20 @@ impl Permits {
 struct Writer<'f> {
     formulas: &'f Formulas,
     columns: &'f Columns,
+    /// Of all that was written: later groups must not cost more than the first.
+    weight: u64,
     is_too_large: bool,
 }
 
 impl Writer<'_> {
     /// The filter, or one that nothing is in.
     fn lower_bound(&mut self, f: F) -> Filter {
-        if self.is_large(f) {
+        let weight = self.weight.saturating_add(self.formulas.weight(f));
+        if self.is_large(f) || weight > WRITTEN_PARTS_MAX {
             self.is_too_large = true;
             return Filter::Constant(false);
         }
+        self.weight = weight;
         self.filter(f, &[])
     }
 
@@ -257,7 +296,7 @@ impl Writer<'_> {
         self.formulas.weight(f) > FILTER_PARTS_MAX || self.formulas.depth(f) > FILTER_DEPTH_MAX
     }
 
-    /// Where columns of `present` are certainly not NULL, or it does not matter.
+    /// Where columns of `present`, each there once and in order, are certainly not NULL, or it does not matter.
     fn filter(&self, f: F, present: &[ColumnId]) -> Filter {
         match self.formulas.node(f) {
             Node::Constant(truth) => Filter::Constant(*truth),
@@ -279,30 +318,27 @@ impl Writer<'_> {
 
     /// All of these, and a column that holds one of some values.
     fn all(&self, parts: &[F], held: Option<(ColumnId, Vec<Scalar>)>, present: &[ColumnId]) -> Filter {
-        let literals: Vec<(&Test, bool)> = parts.iter().filter_map(|part| self.literal_of(*part)).collect();
+        let literals = parts.iter().filter_map(|part| self.literal_of(*part));
         let mut known = present.to_vec();
-        for (test, is_positive) in &literals {
-            if *is_positive {
-                columns_of(test, &mut |column| known.push(column));
+        // What a comparison that is false of NULL says to be none; of two columns that differ, either may be.
+        let mut said: Vec<ColumnId> = held.iter().map(|(column, _)| *column).collect();
+        for (test, is_positive) in literals {
+            let mut asked = Vec::with_capacity(2);
+            columns_of(test, &mut |column| asked.push(column));
+            if is_positive {
+                known.extend_from_slice(&asked);
+            }
+            if !matches!(test, Test::Present(_)) && (is_positive || asked.len() == 1) {
+                said.extend(asked);
             }
         }
-        known.extend(held.as_ref().map(|(column, _)| *column));
-        // A comparison that is false of NULL says that the column is none; of two that differ, either may be.
-        let says_so = |column: ColumnId| {
-            let is_held = held.as_ref().is_some_and(|(held, _)| *held == column);
-            is_held
-                || literals.iter().any(|(test, is_positive)| {
-                    let mut asked = Vec::new();
-                    columns_of(test, &mut |other| asked.push(other));
-                    let is_said = *is_positive || asked.len() == 1;
-                    is_said && asked.contains(&column) && !matches!(test, Test::Present(_))
-                })
-        };
+        known.extend(held.iter().map(|(column, _)| *column));
+        let (known, said) = (once(known), once(said));
         let mut written = Vec::with_capacity(parts.len());
         let mut unequal: Vec<(ColumnId, Vec<Scalar>)> = Vec::new();
         for part in parts {
             match self.literal_of(*part) {
-                Some((Test::Present(column), true)) if says_so(*column) => {}
+                Some((Test::Present(column), true)) if said.binary_search(column).is_ok() => {}
                 Some((Test::Equal(column, value), false)) if !matches!(value, Scalar::Boolean(_)) => {
                     collect(&mut unequal, *column, value);
                 }
@@ -327,6 +363,7 @@ impl Writer<'_> {
                 known.push(*column);
             }
         }
+        let known = once(known);
         let mut written = Vec::with_capacity(parts.len());
         let mut equal: Vec<(ColumnId, Vec<Scalar>)> = Vec::new();
         let (alike, others) = factored(self.formulas, parts);
@@ -348,7 +385,7 @@ impl Writer<'_> {
     /// What is false of NULL, or NULL.
     fn or_null(&self, columns: &[ColumnId], other: Filter, present: &[ColumnId]) -> Filter {
         let may_be_null = |column: &&ColumnId| {
-            !present.contains(column)
+            present.binary_search(column).is_err()
                 && self.columns.get(**column).is_none_or(|column| column.nulls != Nulls::Never)
         };
         let nulls = columns.iter().filter(may_be_null);
@@ -401,6 +438,13 @@ impl Writer<'_> {
         columns_of(test, &mut |column| columns.push(column));
         self.or_null(&columns, other, present)
     }
+}
+
+/// Each once, in order.
+fn once(mut columns: Vec<ColumnId>) -> Vec<ColumnId> {
+    columns.sort_unstable();
+    columns.dedup();
+    columns
 }
 
 fn columns_of(test: &Test, show: &mut dyn FnMut(ColumnId)) {

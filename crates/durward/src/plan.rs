@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use durward_pdp::Value;
 use durward_pdp::ir::value::ObjectBuilder;
-use durward_pdp::plan::dialect::{Dialect, create_policy};
+use durward_pdp::plan::dialect::{Dialect, create_policy, enable_row_security};
 use durward_pdp::plan::{Columns, Kind, Plan, Scalar};
 use durward_pdp::sapl::Subscription;
 
@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     /// Print the plan as JSON
     #[arg(long)]
     json: bool,
-    /// Print CREATE POLICY for this table of PostgreSQL, for row-level security
+    /// Print ALTER TABLE and CREATE POLICY for this table of PostgreSQL, for row-level security
     #[arg(long, value_name = "TABLE", requires = "role", conflicts_with = "json")]
     rls: Option<String>,
     /// The role of the database that the policy is for
@@ -123,7 +123,8 @@ fn row_security(plan: &Plan, columns: &Columns, table: &str, role: &str) -> Resu
     let parts: Vec<&str> = table.split('.').collect();
     let name = format!("durward {}", parts.last().copied().unwrap_or(table));
     let policy = create_policy(plan, columns, &name, &parts, role);
-    policy.map(|policy| policy + "\n").map_err(|error| CommandError::new(error.to_string()))
+    let with_table = |policy: String| format!("{}\n{policy}\n", enable_row_security(&parts));
+    policy.map(with_table).map_err(|error| CommandError::new(error.to_string()))
 }
 
 fn in_words(plan: &Plan, columns: &Columns, dialect: Dialect) -> Result<String, CommandError> {

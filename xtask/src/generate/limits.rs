@@ -13,7 +13,8 @@ const INTRODUCTION: &str = "\
 # Limits
 
 Everything that comes from outside, and everything that grows, has a limit. If a policy exceeds a limit, durward refuses it when it is
-loaded; if a request does, durward refuses it; if an evaluation does, the decision is Indeterminate. It is never Permit.
+loaded; if a request does, durward refuses it; if an evaluation does, the decision is Indeterminate. It is never Permit. If a plan does, it is not exact, and selects
+fewer rows.
 
 Names in capitals are constants. Names in small letters are fields with their defaults, most of them settings of
 [configuration.md](configuration.md). The last column is the source file, below `src` of the crate.
@@ -21,12 +22,13 @@ Names in capitals are constants. Names in small letters are fields with their de
 ";
 
 /// An index refuses nothing: past its limits it only spares less work.
-const CRATES: [&str; 17] = [
+const CRATES: [&str; 18] = [
     "durward-ir",
     "durward-jwt",
     "durward-library",
     "durward-xacml",
     "durward-sapl",
+    "durward-plan",
     "durward-pdp",
     "durward-bundle",
     "durward-identity",
@@ -51,14 +53,16 @@ const ADVICE_ONLY: [&str; 5] = [
 ];
 
 /// Lengths of messages, thresholds between two ways to do the same, and what happens beyond a limit: no input is refused for them.
-const NO_LIMITS: [&str; 22] = [
+const NO_LIMITS: [&str; 24] = [
     "AUTO_SCAN_NODES_MAX",
     "CACHE_SIZE_MAX",
     "COMPARED_MAX",
     "EXACT_INTEGER_MAX",
+    "EXACT_MAX",
     "FIELDS_MAX",
     "LINEAR_MAX",
     "LISTED_MAX",
+    "LIST_MAX",
     "LITERAL_MAX",
     "MADE_BYTES_MAX",
     "MESSAGE_LENGTH_MAX",

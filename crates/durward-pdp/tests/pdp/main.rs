@@ -17,6 +17,7 @@ mod hostile_sapl;
 mod long_texts;
 mod near_misses;
 mod paths;
+mod plan_costs;
 mod plans;
 mod records;
 mod references;

@@ -1,6 +1,6 @@
 //! Plans: which rows are permitted, and in whose words.
 
-use durward_pdp::plan::dialect::{Database, Dialect, create_policy};
+use durward_pdp::plan::dialect::{Database, Dialect, create_policy, enable_row_security};
 use durward_pdp::plan::{
     Cell, Collation, Column, ColumnType, Columns, Filter, Kind, Nulls, Plan, PlanError, Row, Scalar, Unlisted,
 };
@@ -82,6 +82,10 @@ fn names_and_values_stay_what_they_are() {
     assert_eq!(sql(&pdp, &odd, Database::Mariadb), format!(r#"filter true "`o\"d``d` = ?" {value}"#));
     let plan = plan(&pdp, &odd);
     assert_eq!(
+        enable_row_security(&["public", "t\"t"]),
+        r#"ALTER TABLE "public"."t""t" ENABLE ROW LEVEL SECURITY;"#
+    );
+    assert_eq!(
         create_policy(&plan, &odd, "own", &["public", "t"], "ada").unwrap(),
         r#"CREATE POLICY "own" ON "public"."t" FOR SELECT TO "ada" USING ("o""d`d" = E'''; DROP TABLE t; --"'::text);"#
     );
@@ -160,6 +164,88 @@ fn obligations_come_along_where_every_row_has_them() {
     };
     assert!(found.matches(&row("bob", true)) && !found.matches(&row("ada", true)));
     assert!(found.may_match(&row("ada", false)) && !found.may_match(&row("bob", false)));
+}
+
+/// A decision names an obligation as often as a policy asks for it, in the order of the policies. Whoever enforces a plan carries each out once,
+/// so a row that two policies permit belongs to those that one permits.
+#[test]
+fn the_same_obligations_make_one_group_of_rows() {
+    let all = columns(vec![
+        Column::new("owner", ColumnType::Text).nulls(Nulls::Absent),
+        Column::new("level", ColumnType::Integer).nulls(Nulls::Absent),
+        Column::new("open", ColumnType::Boolean),
+    ]);
+    let obligations = [
+        ["{\"log\": 1}", "{\"log\": 1}", "{\"log\": 1}"],
+        ["{\"log\": 1} obligation {\"log\": 1}", "{\"log\": 1}", "{\"log\": 1.0}"],
+        ["\"a\" obligation \"b\"", "\"b\" obligation \"a\"", "\"a\" obligation \"b\" obligation \"a\""],
+    ];
+    // With `<=`, which fails of NULL, votes are counted one after the other.
+    for condition in ["resource.level == 3", "resource.level <= subject.level"] {
+        for [own, open, level] in obligations {
+            let text = format!(
+                "set \"s\" priority permit or deny errors propagate
+                policy \"own\" permit resource.owner == subject.id; obligation {own}
+                policy \"open\" permit resource.open; obligation {open}
+                policy \"level\" permit {condition}; obligation {level}"
+            );
+            let pdp = pdp("p.sapl", &text);
+            let found = plan(&pdp, &all);
+            assert_eq!((found.exact, found.groups.len()), (true, 1), "{text}\n{found:#?}");
+            let row = |owner: &str, level, open| {
+                let level = Cell::One(Scalar::Integer(level));
+                Row(vec![Cell::One(Scalar::Text(owner.into())), level, Cell::One(Scalar::Boolean(open))])
+            };
+            for permitted in [row("ada", 9, false), row("bob", 3, true), row("ada", 3, true)] {
+                assert!(found.matches(&permitted), "{text}\n{permitted:?}");
+            }
+            assert!(!found.matches(&row("bob", 9, false)));
+            let count = if own.contains("\"b\"") { 2 } else { 1 };
+            assert_eq!(found.duties.obligations.len(), count, "each once: {text}");
+        }
+    }
+}
+
+/// `unanimous strict` takes two votes for different ones if they ask for the same in another order.
+#[test]
+fn obligations_in_another_order_disagree_where_votes_must_be_the_very_same() {
+    let all =
+        columns(vec![Column::new("open", ColumnType::Boolean), Column::new("own", ColumnType::Boolean)]);
+    let text = "set \"s\" unanimous strict or deny errors propagate
+        policy \"open\" permit resource.open; obligation 1 obligation 2
+        policy \"own\" permit resource.own; obligation 2 obligation 1";
+    let pdp = pdp("p.sapl", text);
+    let found = plan(&pdp, &all);
+    for (open, own, expected) in [(true, false, true), (false, true, true), (true, true, false)] {
+        let row = Row(vec![Cell::One(Scalar::Boolean(open)), Cell::One(Scalar::Boolean(own))]);
+        let decision = pdp.decide_once(&ada(all.resource(&Value::Undefined, &row)));
+        assert_eq!(
+            (found.matches(&row), decision.outcome == Outcome::Permit),
+            (expected, expected),
+            "{row:?}\n{found:#?}"
+        );
+    }
+    assert_eq!((found.exact, found.groups.len()), (true, 1));
+}
+
+/// Some databases read 5e-324 as 0, and some refuse it.
+#[test]
+fn a_number_that_databases_do_not_read_exactly_is_left_out() {
+    let weight = columns(vec![Column::new("weight", ColumnType::Double)]);
+    let of = |number: &str| pdp("p.sapl", &format!("policy \"p\" permit resource.weight > {number};"));
+    let found = plan(&of("5e-324"), &weight);
+    assert_eq!((found.kind, found.exact), (Kind::Filter, true));
+    let others = [Dialect::Ucast, Dialect::Cerbos, Dialect::Sapl];
+    let databases = [Database::Sqlite, Database::Postgres, Database::Mariadb].map(Dialect::Sql);
+    for dialect in databases.into_iter().chain(others) {
+        let within = found.within(&weight, dialect);
+        assert_eq!((within.kind, within.exact), (Kind::None, false), "{dialect:?}");
+        assert_eq!(within.superset, Some(Filter::Constant(true)), "{dialect:?}");
+        assert_eq!(within.reasons, ["databases do not read numbers as small as `5e-324` exactly"]);
+    }
+    // The smallest number that they do.
+    let found = plan(&of("2.2250738585072014e-308"), &weight);
+    assert!(found.within(&weight, Dialect::Sql(Database::Mariadb)).exact);
 }
 
 /// The row is the whole resource: what a plan says of it is what a decision about that says.

@@ -12,7 +12,7 @@ use std::fmt;
 use crate::columns::Scalar;
 use crate::filter::Filter;
 use crate::{Columns, Plan};
-pub use row_security::{RowSecurityError, create_policy};
+pub use row_security::{RowSecurityError, create_policy, enable_row_security};
 pub use sql::{Database, SqlFilter};
 
 /// In whose words a filter is to be.
@@ -113,6 +113,7 @@ const WHOLE_END: u64 = 1 << 53;
 /// A value in JSON for libraries that bind numbers as they read them, often as doubles. Databases then compare as doubles: what
 /// a column holds is rounded as well, so it is not enough that the value is one.
 fn plain(value: &Scalar) -> Result<serde_json::Value, DialectError> {
+    sql::check_read_exactly(value)?;
     let is_told_apart = match value {
         Scalar::Text(_) | Scalar::Boolean(_) | Scalar::Double(_) => true,
         Scalar::Integer(integer) => integer.unsigned_abs() < WHOLE_END,
@@ -159,6 +160,9 @@ fn compares_bytes(filter: &Filter, columns: &Columns) -> Result<(), DialectError
     Ok(())
 }
 
+/// A plan says up to so many reasons why it is not exact.
+const REASONS_MAX: usize = 100;
+
 impl Plan {
     /// The plan as far as a dialect has words for it: what it has none for is in no row of the filter and in every row of the
     /// superset.
@@ -168,7 +172,7 @@ impl Plan {
         let mut unsaid = |part: &Filter| match part.write(columns, dialect) {
             Ok(_) => true,
             Err(error) => {
-                if !reasons.contains(&error.message) {
+                if reasons.len() < REASONS_MAX && !reasons.contains(&error.message) {
                     reasons.push(error.message);
                 }
                 false

@@ -29,7 +29,13 @@ impl fmt::Display for RowSecurityError {
 
 impl std::error::Error for RowSecurityError {}
 
-/// The statement that lets a role of PostgreSQL select the rows of a plan, and no others where nothing else lets it.
+/// The statement that makes policies of a table count. Until then, every role that may read the table reads all of it.
+pub fn enable_row_security(table: &[&str]) -> String {
+    format!("ALTER TABLE {} ENABLE ROW LEVEL SECURITY;", quoted_table(table))
+}
+
+/// The statement that lets a role of PostgreSQL select the rows of a plan, and no others where nothing else lets it and
+/// [`enable_row_security`] was said of the table.
 ///
 /// # Errors
 /// See [`RowSecurityError`].
@@ -45,11 +51,15 @@ pub fn create_policy(
     }
     let condition =
         plan.filter.to_sql_with_literals(columns, Database::Postgres).map_err(RowSecurityError::Dialect)?;
-    let table: Vec<String> = table.iter().map(|part| quoted(part, '"')).collect();
     Ok(format!(
         "CREATE POLICY {} ON {} FOR SELECT TO {} USING ({condition});",
         quoted(name, '"'),
-        table.join("."),
+        quoted_table(table),
         quoted(role, '"'),
     ))
+}
+
+fn quoted_table(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| quoted(name, '"')).collect();
+    names.join(".")
 }

@@ -232,6 +232,7 @@ impl<'c> SqlWriter<'c> {
 
     /// A place for a value of the column's type.
     fn place(&mut self, kind: ColumnType, value: Scalar) -> Written {
+        check_read_exactly(&value)?;
         let place = match (self.database, kind) {
             (Database::Postgres, kind) => {
                 let of = match kind {
@@ -470,6 +471,20 @@ impl<'c> SqlWriter<'c> {
                 Ok(())
             }
         }
+    }
+}
+
+/// Numbers below are read as 0, rounded or refused, depending on the database, its version and the machine.
+pub(super) fn check_read_exactly(value: &Scalar) -> Written {
+    match value {
+        Scalar::Double(double) if double.is_subnormal() => {
+            Err(DialectError::new(format!("databases do not read numbers as small as `{double:e}` exactly")))
+        }
+        Scalar::Text(_)
+        | Scalar::Boolean(_)
+        | Scalar::Integer(_)
+        | Scalar::Decimal(_)
+        | Scalar::Double(_) => Ok(()),
     }
 }
 

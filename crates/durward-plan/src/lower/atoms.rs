@@ -32,8 +32,14 @@ impl Folding<'_> {
 
     /// That both are equal. Neither is an error, or unknown.
     pub(super) fn same(&mut self, a: &Sym, b: &Sym) -> Option<F> {
+        if !self.formulas.budget.spend(1) {
+            return None;
+        }
         match (a, b) {
-            (Sym::Known(a), Sym::Known(b)) => Some(F::constant(a.equals(b))),
+            (Sym::Known(a), Sym::Known(b)) => {
+                self.formulas.budget.spend_on(a);
+                Some(F::constant(a.equals(b)))
+            }
             (Sym::Column(id, data_type), Sym::Known(value))
             | (Sym::Known(value), Sym::Column(id, data_type)) => self.column_equals(*id, *data_type, value),
             (Sym::Column(a, a_type), Sym::Column(b, b_type)) => {

@@ -27,6 +27,14 @@ pub(crate) enum DutyCase {
 }
 
 impl DutyCase {
+    /// How many obligations and advice there are, as far as that is known.
+    fn count(&self) -> usize {
+        match self {
+            DutyCase::Known(duties) => duties.obligations.len() + duties.advice.len(),
+            DutyCase::Failed | DutyCase::Varies { .. } => 1,
+        }
+    }
+
     fn then(self, next: DutyCase) -> DutyCase {
         match (self, next) {
             (DutyCase::Failed, _) => DutyCase::Failed,
@@ -72,6 +80,7 @@ impl Folding<'_> {
         let mut followed = Vec::with_capacity(cases.len() * next.len());
         for (guard, before) in &cases {
             for (other, next) in next {
+                self.formulas.budget.spend_each(before.count() + next.count());
                 let guard = self.formulas.all([*guard, *other]);
                 if guard != F::FALSE {
                     followed.push((guard, before.clone().then(next.clone())));
@@ -111,10 +120,16 @@ impl Folding<'_> {
                 };
                 let named =
                     |assignments| of(Duty::Named(NamedDuty { id: id.clone(), on: duty.on, assignments }));
-                combinations
-                    .into_iter()
-                    .map(|(guard, operands)| (guard, named_case(assignments, &operands, &named)))
-                    .collect()
+                let mut cases = Vec::with_capacity(combinations.len());
+                for (guard, operands) in combinations {
+                    let is_left =
+                        operands.iter().all(|operand| self.spend_on_operands(std::slice::from_ref(*operand)));
+                    cases.push(match is_left {
+                        true => (guard, named_case(assignments, &operands, &named)),
+                        false => (guard, DutyCase::Varies { may_fail: true, has_resource: false }),
+                    });
+                }
+                cases
             }
         }
     }

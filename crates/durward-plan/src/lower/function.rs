@@ -26,6 +26,9 @@ impl Folding<'_> {
                 return Truth::UNKNOWN;
             }
         };
+        if !self.spend_on_operands(operands) {
+            return Truth::UNKNOWN;
+        }
         let known: Option<Vec<Operand<'static>>> = operands.iter().map(SymOperand::known).collect();
         if let Some(known) = known {
             let result = run(&known).and_then(|operand| operand.as_boolean());

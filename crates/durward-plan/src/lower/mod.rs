@@ -16,7 +16,7 @@ mod truth;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, STEPS_MAX, Unwatched};
+use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Unwatched, forget_walked};
 use durward_ir::fault::Evaluated;
 use durward_ir::program::{ExprId, Program};
 use durward_ir::question::Question;
@@ -29,8 +29,8 @@ pub(crate) use depends::SlotUse;
 pub(crate) use duty::DutyCase;
 pub(crate) use sym::{Sym, SymOperand};
 
-/// How many steps all that is computed for one plan may take.
-const PLAN_STEPS_MAX: u64 = 20 * STEPS_MAX;
+/// What evaluating an expression, or looking at its parts, costs beside the steps that the evaluator counts.
+const EXPRESSION_STEPS: u64 = 8;
 
 /// An expression has up to so many cases; what has more is not lowered.
 const CASES_MAX: usize = 64;
@@ -50,7 +50,6 @@ pub(crate) struct Folding<'a> {
     truths: HashMap<ExprId, Truth>,
     values: HashMap<ExprId, Cases<Sym>>,
     operands: HashMap<ExprId, Cases<SymOperand>>,
-    steps: u64,
     /// What was not lowered.
     pub(crate) reasons: BTreeSet<String>,
 }
@@ -63,6 +62,7 @@ impl<'a> Folding<'a> {
         columns: &'a Columns,
         fixed: &Value,
     ) -> Folding<'a> {
+        forget_walked();
         let fixed = |key: &str| fixed.as_object().is_some_and(|fixed| fixed.contains_key(key));
         let slots = SlotUse::of_all(&program.slots, columns, &fixed);
         Folding {
@@ -75,7 +75,6 @@ impl<'a> Folding<'a> {
             truths: HashMap::new(),
             values: HashMap::new(),
             operands: HashMap::new(),
-            steps: 0,
             reasons: BTreeSet::new(),
         }
     }
@@ -92,17 +91,24 @@ impl<'a> Folding<'a> {
         &mut self,
         evaluate: impl FnOnce(&Evaluator<'_, Everything, Unwatched>) -> Evaluated<T>,
     ) -> Option<Evaluated<T>> {
-        let left = PLAN_STEPS_MAX.saturating_sub(self.steps);
+        let budget = &self.formulas.budget;
         let evaluator =
             Evaluator::new(self.program, self.question, &Everything, &Unwatched, ListPolicies::No)
-                .within(left);
+                .within(budget.left_to_evaluate());
         let result = evaluate(&evaluator);
-        self.steps = self.steps.saturating_add(evaluator.steps());
+        if !budget.spend_evaluated(evaluator.steps()) {
+            return None;
+        }
         if evaluator.is_spent() || self.question.surroundings().is_spent() {
             self.note("what does not depend on the row takes too many steps");
             return None;
         }
         Some(result)
+    }
+
+    /// Counts what looking at an expression takes. False once nothing is to be made any more.
+    fn begin_expression(&self) -> bool {
+        self.formulas.budget.spend(EXPRESSION_STEPS)
     }
 
     fn evaluated_operand(&mut self, id: ExprId) -> Option<Evaluated<Operand<'static>>> {

@@ -21,6 +21,9 @@ impl Folding<'_> {
         if let Some(known) = self.operands.get(&id) {
             return Rc::clone(known);
         }
+        if !self.begin_expression() {
+            return [(F::TRUE, SymOperand::Opaque)].into();
+        }
         let cases: Cases<SymOperand> = self.new_operand(id).into();
         self.operands.insert(id, Rc::clone(&cases));
         cases
@@ -202,6 +205,9 @@ impl Folding<'_> {
         }
         let known: Option<Vec<Operand<'static>>> = operands.iter().map(SymOperand::known).collect();
         if let (Some(known), Body::Strict(_, run)) = (known, function.body) {
+            if !self.spend_on_operands(operands) {
+                return SymOperand::Opaque;
+            }
             return match run(&known) {
                 Ok(operand) => operand.into_owned().into(),
                 Err(_) => SymOperand::Failed,
@@ -234,6 +240,16 @@ impl Folding<'_> {
                 SymOperand::Opaque
             }
         }
+    }
+
+    /// Counts what reading operands takes.
+    pub(super) fn spend_on_operands(&self, operands: &[SymOperand]) -> bool {
+        let budget = &self.formulas.budget;
+        operands.iter().all(|operand| match operand {
+            SymOperand::One(sym) => budget.spend_on(sym.known().unwrap_or(&Value::Undefined)),
+            SymOperand::Bag(values) => budget.spend_each(1 + values.len()),
+            SymOperand::ManyBag(..) | SymOperand::Failed | SymOperand::Opaque => budget.spend(1),
+        })
     }
 
     /// A.3.12: functions asked about values out of bags.
@@ -338,8 +354,14 @@ impl Folding<'_> {
         });
         let (Some((place, values)), None) = (bags.next(), bags.next()) else { return Truth::ERROR };
         let mut parts = Vec::with_capacity(values.len());
+        let nothing = SymOperand::Bag(Vec::new());
+        let of_bag = |operand: &SymOperand| matches!(operand, SymOperand::Bag(_));
+        let others = operands.iter().map(|operand| if of_bag(operand) { &nothing } else { operand });
+        let mut operands: Vec<SymOperand> = others.cloned().collect();
         for value in values {
-            let mut operands = operands.to_vec();
+            if !self.begin_expression() {
+                break;
+            }
             if let Some(operand) = operands.get_mut(place) {
                 *operand = SymOperand::One(value.clone());
             }
@@ -359,6 +381,9 @@ impl Folding<'_> {
             *applied += 1;
             return if *applied > APPLIED_MAX { Truth::UNKNOWN } else { self.applied(function, chosen) };
         };
+        if !self.begin_expression() {
+            return Truth::UNKNOWN;
+        }
         let values = match first {
             SymOperand::One(sym) => std::slice::from_ref(sym),
             SymOperand::Bag(values) => values,
@@ -369,6 +394,10 @@ impl Folding<'_> {
             chosen.push(SymOperand::One(value.clone()));
             parts.push(self.any_of_any(function, rest, chosen, applied));
             chosen.pop();
+            // One that is unknown stands for all that follow.
+            if *applied > APPLIED_MAX {
+                break;
+            }
         }
         self.formulas.kleene(&parts, true)
     }

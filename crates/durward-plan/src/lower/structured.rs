@@ -12,9 +12,16 @@ use smol_str::SmolStr;
 
 use super::depends::{SlotUse, plain_type};
 use super::{CASES_MAX, Cases, Folding, Sym};
+use crate::budget::Budget;
 use crate::columns::{ColumnId, ColumnType, Nulls, Scalar};
 use crate::formula::{F, Test};
 use crate::interval::Truth;
+
+/// So many parts of a combination are copied in one step.
+const CHOSEN_PER_STEP: usize = 16;
+
+/// What calling a function costs beside its arguments.
+const CALL_STEPS: u64 = 32;
 
 /// Keys of a constant object that a column is compared with.
 const KEYS_MAX: usize = 60;
@@ -24,6 +31,9 @@ impl Folding<'_> {
     pub(super) fn value(&mut self, id: ExprId) -> Cases<Sym> {
         if let Some(known) = self.values.get(&id) {
             return Rc::clone(known);
+        }
+        if !self.begin_expression() {
+            return [(F::TRUE, Sym::Opaque)].into();
         }
         let cases: Cases<Sym> = self.new_value(id).into();
         self.values.insert(id, Rc::clone(&cases));
@@ -211,9 +221,11 @@ impl Folding<'_> {
             self.note("an expression has too many cases");
             return vec![(F::TRUE, Sym::Opaque)];
         };
+        let budget = self.formulas.budget.clone();
         let make = |syms: &[&Sym]| match syms.iter().any(|sym| matches!(sym, Sym::Failed)) {
             true => Sym::Failed,
-            false => make(syms),
+            false if spend_on(&budget, syms) => make(syms),
+            false => Sym::Opaque,
         };
         combinations.into_iter().map(|(guard, syms)| (guard, make(&syms))).collect()
     }
@@ -226,6 +238,7 @@ impl Folding<'_> {
             for (guard, chosen) in &combinations {
                 for (other, case) in part.iter() {
                     let guard = self.formulas.all([*guard, *other]);
+                    self.formulas.budget.spend_each(chosen.len() / CHOSEN_PER_STEP);
                     if guard != F::FALSE {
                         longer.push((guard, chosen.iter().copied().chain([case]).collect()));
                     }
@@ -251,7 +264,13 @@ impl Folding<'_> {
                     let found = self.inside(path, key.as_str());
                     self.extend(&mut stepped, guard, found);
                 }
-                _ => stepped.push((guard, take(sym, step))),
+                _ => {
+                    let is_short = matches!(step, Step::Key(_) | Step::Index(_));
+                    if let Some(value) = sym.known().filter(|_| !is_short) {
+                        self.formulas.budget.spend_on(value);
+                    }
+                    stepped.push((guard, take(sym, step)));
+                }
             }
         }
         self.bounded(stepped)
@@ -363,6 +382,11 @@ impl Folding<'_> {
 /// What a function that tests texts is called.
 pub(super) fn is_test_of_text(name: &str) -> bool {
     matches!(name, "string.contains" | "string.startsWith" | "string.endsWith" | "string.isEmpty")
+}
+
+/// Counts what making a value of these takes.
+fn spend_on(budget: &Budget, syms: &[&Sym]) -> bool {
+    budget.spend(CALL_STEPS) && syms.iter().all(|sym| sym.known().is_none_or(|value| budget.spend_on(value)))
 }
 
 fn sym_of(result: Evaluated<Value>) -> Sym {

@@ -9,6 +9,9 @@ use crate::filter::{Order, TextTest};
 use crate::formula::F;
 use crate::interval::{Interval, Truth};
 
+/// So many values are looked at in one step, where several are looked for.
+const NEEDLES_PER_STEP: usize = 4;
+
 impl Folding<'_> {
     /// What a test says of two values. An error in either is one of the test.
     pub(super) fn tested(&mut self, operator: BinaryOperator, left: &Sym, right: &Sym) -> Truth {
@@ -16,6 +19,9 @@ impl Folding<'_> {
             return Truth::ERROR;
         }
         if let (Sym::Known(left), Sym::Known(right)) = (left, right) {
+            if !self.spend_on_test(operator, left, right) {
+                return Truth::UNKNOWN;
+            }
             return match operate(operator, left, right) {
                 Ok(Value::Boolean(truth)) => Truth::constant(truth),
                 Ok(_) | Err(_) => Truth::ERROR,
@@ -53,6 +59,17 @@ impl Folding<'_> {
         }
     }
 
+    /// Counts what comparing two values takes.
+    fn spend_on_test(&self, operator: BinaryOperator, left: &Value, right: &Value) -> bool {
+        let budget = &self.formulas.budget;
+        match (operator, left.as_array(), right.as_array()) {
+            (BinaryOperator::AnyIn | BinaryOperator::AllIn, Some(needles), Some(values)) => {
+                budget.spend_each(needles.len().saturating_mul(values.len()) / NEEDLES_PER_STEP)
+            }
+            _ => budget.spend_on(left) && budget.spend_on(right),
+        }
+    }
+
     fn equal(&mut self, left: &Sym, right: &Sym) -> Truth {
         let same = self.same(left, right);
         if same.is_none() {
@@ -80,6 +97,9 @@ impl Folding<'_> {
                 Truth::of_some(found)
             }
             Sym::Known(Value::Object(object)) => {
+                if !self.formulas.budget.spend_each(object.len()) {
+                    return Truth::UNKNOWN;
+                }
                 let values: Vec<Value> = object.values().cloned().collect();
                 let found = self.same_as_any(needle, &values);
                 Truth::of_some(found)
@@ -119,6 +139,9 @@ impl Folding<'_> {
             (Sym::Known(Value::Array(needles)), _) => {
                 let mut found = Truth::constant(!decisive);
                 for needle in needles.iter().rev() {
+                    if !self.begin_expression() {
+                        return Truth::UNKNOWN;
+                    }
                     let first = self.is_in(&Sym::Known(needle.clone()), haystack);
                     found = self.until(first, found, decisive);
                 }
@@ -163,6 +186,9 @@ impl Folding<'_> {
             },
             Sym::Column(_, DataType::Text) => match base {
                 Sym::Known(Value::Object(object)) => {
+                    if !self.formulas.budget.spend_each(object.len()) {
+                        return Truth::UNKNOWN;
+                    }
                     let keys: Vec<Value> = object.keys().map(|key| Value::Text(key.clone())).collect();
                     let found = self.same_as_any(key, &keys);
                     Truth::of_some(found)

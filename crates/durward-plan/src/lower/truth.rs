@@ -19,6 +19,9 @@ impl Folding<'_> {
         if let Some(known) = self.truths.get(&id) {
             return *known;
         }
+        if !self.begin_expression() {
+            return Truth::UNKNOWN;
+        }
         let truth = self.new_truth(id);
         self.truths.insert(id, truth);
         truth
@@ -248,6 +251,9 @@ impl Folding<'_> {
                 SymOperand::Bag(values) => {
                     let mut parts = Vec::with_capacity(values.len());
                     for value in values {
+                        if !self.begin_expression() {
+                            break;
+                        }
                         parts.push(match (&matching.pattern, value) {
                             _ if matching.is_equality => {
                                 let same = self.same(&literal, value);

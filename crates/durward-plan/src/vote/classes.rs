@@ -168,7 +168,7 @@ impl Ballot<'_> {
         verdicts.into_iter().map(|(verdict, parts)| (verdict, self.folding.formulas.some(&parts))).collect()
     }
 
-    /// The verdict where all children that vote so say what goes along with it, in their order.
+    /// The verdict where all children that vote so say what goes along with it.
     pub(super) fn with_all_tags(
         &mut self,
         verdict: Verdict,
@@ -177,19 +177,16 @@ impl Ballot<'_> {
         votes: &mut Collected,
     ) {
         let mut so_far = vec![(Tag::NONE, Interval::TRUE)];
-        for child in children {
-            if child.of(verdict).all(|(outcome, _)| outcome.tag == Tag::NONE) {
-                continue;
-            }
+        for own in self.voters(verdict, children) {
+            let intervals: Vec<Interval> = own.iter().map(|(_, interval)| *interval).collect();
+            let other = self.folding.formulas.some(&intervals).negated();
             let mut next = Collected::default();
-            let own: Vec<Interval> = child.of(verdict).map(|(_, interval)| interval).collect();
-            let other = self.folding.formulas.some(&own).negated();
             for (tag, before) in so_far {
                 let without = self.both(before, other);
                 next.add(Outcome { tag, ..Outcome::plain(verdict) }, without);
-                for (outcome, interval) in child.of(verdict) {
-                    let tag = self.tags.appended(tag, outcome.tag);
-                    let here = self.both(before, interval);
+                for (own, interval) in &own {
+                    let tag = self.tags.appended(tag, *own);
+                    let here = self.both(before, *interval);
                     next.add(Outcome { tag, ..Outcome::plain(verdict) }, here);
                 }
             }
@@ -199,6 +196,33 @@ impl Ballot<'_> {
             let here = self.both(interval, part);
             votes.add(Outcome { tag, ..Outcome::plain(verdict) }, here);
         }
+    }
+
+    /// What goes along with this verdict of children, and where: those of one child exclude each other. Children with which
+    /// only one thing goes along count as one child if it is the same, unless the order of what goes along matters.
+    fn voters(&mut self, verdict: Verdict, children: &[Votes]) -> Vec<Vec<(Tag, Interval)>> {
+        let has_resource = tags_of(children, verdict).any(|tag| self.tags.has_resource(tag));
+        let is_order_told = self.tags.is_in_order() || has_resource;
+        let mut voters = Vec::new();
+        let mut alike: Vec<(Tag, Vec<Interval>)> = Vec::new();
+        for child in children {
+            let own = child.of(verdict).filter(|(outcome, _)| outcome.tag != Tag::NONE);
+            let own: Vec<(Tag, Interval)> = own.map(|(outcome, interval)| (outcome.tag, interval)).collect();
+            match own.as_slice() {
+                [] => {}
+                [(tag, interval)] if !is_order_told => {
+                    match alike.iter_mut().find(|(other, _)| other == tag) {
+                        Some((_, parts)) => parts.push(*interval),
+                        None => alike.push((*tag, vec![*interval])),
+                    }
+                }
+                _ => voters.push(own),
+            }
+        }
+        for (tag, parts) in alike {
+            voters.push(vec![(tag, self.folding.formulas.some(&parts))]);
+        }
+        voters
     }
 
     /// The same where only the first that votes so does.

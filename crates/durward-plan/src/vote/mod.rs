@@ -17,8 +17,7 @@ use durward_ir::value::Value;
 use crate::columns::Columns;
 use crate::interval::{Interval, Truth};
 use crate::lower::{DutyCase, Folding};
-pub(crate) use tags::Tag;
-use tags::Tags;
+pub(crate) use tags::{Tag, Tags};
 
 /// What an element may say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,8 +39,8 @@ impl Outcome {
     }
 }
 
-/// A plan has up to so many formulas; about a gigabyte.
-const FORMULAS_MAX: usize = 4_000_000;
+/// What looking at an element costs beside its expressions and formulas.
+const ELEMENT_STEPS: u64 = 20;
 
 /// What an element says of which rows. What is not here it never says.
 #[derive(Clone, Debug, Default)]
@@ -50,21 +49,6 @@ pub(crate) struct Votes(Vec<(Outcome, Interval)>);
 impl Votes {
     fn never() -> Votes {
         Votes(vec![(Outcome::plain(Verdict::NotApplicable), Interval::TRUE)])
-    }
-
-    /// Of what may have these effects, and say anything else.
-    fn unknown(effects: Effects) -> Votes {
-        let mut votes = vec![Outcome::plain(Verdict::NotApplicable)];
-        for effect in [Effect::Permit, Effect::Deny, Effect::Suspend] {
-            if effects.contains(effect) {
-                votes.push(Outcome { tag: Tag::VARIES_WITH_RESOURCE, ..Outcome::plain(effect.into()) });
-            }
-        }
-        for bits in 0..=Effects::ALL.bits() {
-            let effects = Effects::of_bits(bits);
-            votes.extend([Outcome::plain(Verdict::Indeterminate(effects)), Outcome::undecided(effects)]);
-        }
-        Votes(votes.into_iter().map(|outcome| (outcome, Interval::UNKNOWN)).collect())
     }
 
     /// All that it may say.
@@ -96,7 +80,14 @@ impl<'a> Ballot<'a> {
         columns: &'a Columns,
         fixed: &Value,
     ) -> Ballot<'a> {
-        Ballot { folding: Folding::new(program, question, columns, fixed), tags: Tags::default() }
+        let folding = Folding::new(program, question, columns, fixed);
+        let tags = Tags::new(folding.formulas.budget.clone());
+        Ballot { folding, tags }
+    }
+
+    /// Whether the plan took more steps than it may: then nothing that was made is of any use.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.folding.formulas.budget.is_spent()
     }
 
     /// What one element says.
@@ -118,9 +109,8 @@ impl<'a> Ballot<'a> {
             return Votes::never();
         }
         let program = self.folding.program;
-        if self.folding.formulas.len() > FORMULAS_MAX {
-            self.folding.reasons.insert("the policies are too many for one plan".to_owned());
-            return Votes::unknown(program.effects(id));
+        if !self.folding.formulas.budget.spend(ELEMENT_STEPS) {
+            return Votes::never();
         }
         match program.node(id) {
             Node::Rule(rule) => self.rule(rule, target),
@@ -250,6 +240,22 @@ impl<'a> Ballot<'a> {
     }
 
     fn combined(&mut self, set: &Set) -> Votes {
+        let looks_at_order =
+            matches!(set.algorithm, Algorithm::Voting(voting) if voting.mode == Mode::UnanimousStrict);
+        if !looks_at_order {
+            return self.combined_votes(set);
+        }
+        self.tags.enter_order();
+        let votes = self.combined_votes(set);
+        self.tags.leave_order();
+        let mut once = Collected::default();
+        for (outcome, interval) in votes.iter() {
+            once.add(Outcome { tag: self.tags.each_once(outcome.tag), ..outcome }, interval);
+        }
+        self.collected(once)
+    }
+
+    fn combined_votes(&mut self, set: &Set) -> Votes {
         let algorithm = set.algorithm;
         if algorithm == Algorithm::OnlyOneApplicable {
             return self.only_one_applicable(&set.children);

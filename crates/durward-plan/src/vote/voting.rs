@@ -3,13 +3,16 @@
 //! What a count has come to is a state, and for every state there is a formula: the rows of which the count has come to it.
 //! Each step asks the count itself ([`Tally`]). The order is that of `combine/ballots.rs`.
 
-use durward_ir::combine::{Algorithm, Duties, Effects, Mode, Tally, Verdict, Vote, Voting};
+use durward_ir::combine::{Algorithm, Effects, Mode, Tally, Verdict, Vote, Voting};
 use durward_ir::program::{Node, NodeId, Rule, Set};
 
 use super::classes::vote;
-use super::{Ballot, Collected, Outcome, Votes};
+use super::{Ballot, Collected, Outcome, Tag, Votes};
 use crate::formula::F;
 use crate::interval::{Interval, Truth};
+
+/// So many pairs of states and casts are compared in one step.
+const PAIRS_PER_STEP: usize = 16;
 
 /// What is known of a child before it votes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -221,6 +224,8 @@ impl Ballot<'_> {
                 }
             }
         }
+        let compared = (states.len() + casts.len()).saturating_mul(pairs.len());
+        self.folding.formulas.budget.spend_each(compared / PAIRS_PER_STEP);
         // A state that is left for the same one whatever is cast, and a cast that leads to the same one whatever there was
         // before: most do, and the formula stays short.
         let rows: Vec<Option<State>> =
@@ -269,17 +274,18 @@ impl Ballot<'_> {
         let mut tally = Tally::new(voting);
         tally.add(self.vote_of(before));
         tally.add(self.vote_of(next));
-        let found = tally.vote();
-        let verdict = found.verdict;
-        let nothing = Duties::default();
-        let duties = found.duties.as_deref().unwrap_or(&nothing);
-        let tag = if verdict == before.verdict && before.tag.varies() {
-            before.tag
-        } else if verdict == next.verdict && next.tag.varies() {
-            next.tag
-        } else {
-            self.tags.of(duties)
+        let verdict = tally.vote().verdict;
+        let tag = match (verdict == before.verdict, verdict == next.verdict) {
+            (true, true) => match voting.mode {
+                Mode::First | Mode::Unique | Mode::UnanimousStrict => before.tag,
+                Mode::Priority(_) | Mode::Unanimous => self.tags.appended(before.tag, next.tag),
+            },
+            (true, false) => before.tag,
+            (false, true) => next.tag,
+            (false, false) => Tag::NONE,
         };
+        // Nothing goes along with an error.
+        let tag = if super::effect_of(verdict).is_some() { tag } else { Tag::NONE };
         vec![of(Outcome { tag, ..Outcome::plain(verdict) })]
     }
 
@@ -301,7 +307,7 @@ impl Ballot<'_> {
 
     fn vote_of(&self, outcome: Outcome) -> Vote {
         let duties = self.tags.duties(outcome.tag).filter(|duties| !duties.is_empty());
-        Vote { duties: duties.map(|duties| Box::new(duties.clone())), ..vote(outcome.verdict) }
+        Vote { duties: duties.map(Box::new), ..vote(outcome.verdict) }
     }
 }
 

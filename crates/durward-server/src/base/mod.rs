@@ -3,6 +3,7 @@
 
 pub(crate) mod limits;
 pub(crate) mod log;
+pub(crate) mod long_work;
 pub(crate) mod metrics;
 pub(crate) mod parameters;
 pub(crate) mod request_ids;

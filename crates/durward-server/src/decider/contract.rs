@@ -26,8 +26,14 @@ pub trait Decider: Send + Sync + 'static {
         None
     }
 
-    /// Plans which rows are permitted. A decider that knows no policies permits none.
-    fn plan<'d>(&'d self, tenant: &'d str, subscription: Subscription, columns: &'d Columns) -> Planning<'d> {
+    /// Plans which rows are permitted, which may take some tenths of a second: never on a thread that answers. A decider that knows
+    /// no policies permits none.
+    fn plan<'d>(
+        &'d self,
+        tenant: &'d str,
+        subscription: Subscription,
+        columns: Arc<Columns>,
+    ) -> Planning<'d> {
         let _ = (tenant, subscription, columns);
         Box::pin(std::future::ready(Err(NoPlan::NotPermitted)))
     }
@@ -68,9 +74,14 @@ pub enum NoPlan {
     NotPermitted,
     /// This node cannot say at the moment who the subject is.
     Unknown,
+    /// As many plans are being made, and waited for, as may be.
+    Busy,
     /// What is asked cannot be planned.
     Unplannable(PlanError),
 }
+
+/// What whoever finds no place for a plan is told.
+pub(crate) const TOO_MANY_PLANS: &str = "too many plans are being made; try again";
 
 /// There are as many subscriptions as there can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ mod live;
 mod session;
 mod tenants;
 
-pub(crate) use contract::DeciderSlot;
 pub use contract::{Decider, Decisions, Full, MultiDecisions, Named, NoPlan, Once, Planning};
+pub(crate) use contract::{DeciderSlot, TOO_MANY_PLANS};
 pub use durward_pdp::sapl::{Decision, Outcome, Subscription};
 pub use durward_wire::sapl::MultiSubscription;
 pub(crate) use session::OfSessions;

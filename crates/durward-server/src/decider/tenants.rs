@@ -22,6 +22,7 @@ use super::contract::{Decider, Decisions, Full, MultiDecisions, NoPlan, Once, Pl
 use super::live::Live;
 use super::{Decision, MultiSubscription, Subscription};
 use crate::base::Clock;
+use crate::base::long_work::LongWork;
 
 /// Tenants that have no policies and yet streams. Tenants come from credentials, so there are only as many as the
 /// operator has made up.
@@ -29,6 +30,12 @@ const WITHOUT_POLICIES_MAX: usize = 10_000;
 
 /// How long the thread sleeps at most, so that a signal that got lost costs no more.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
+
+/// How many plans are made at once, each by a thread of its own: what decides has the other cores.
+const PLANS_AT_ONCE_MAX: usize = 2;
+
+/// How many plans may wait until they are made: some seconds' worth.
+const PLANS_WAITING_MAX: usize = 32;
 
 /// One tenant: its policies, if it has any, and its streams.
 #[derive(Clone)]
@@ -71,6 +78,7 @@ struct Inner {
     signal: Arc<Signal>,
     /// What is recorded of decisions; `None` where nobody records any.
     recording: Option<Recording>,
+    planning: LongWork,
 }
 
 /// Wakes the thread.
@@ -133,6 +141,7 @@ impl Tenants {
             seed: u64::from_ne_bytes(seed),
             signal: Arc::default(),
             recording,
+            planning: LongWork::new(PLANS_AT_ONCE_MAX, PLANS_WAITING_MAX),
         });
         let (weak, signal) = (Arc::downgrade(&inner), Arc::clone(&inner.signal));
         thread::Builder::new().name("streams".into()).spawn(move || drive(&weak, &signal))?;
@@ -257,14 +266,21 @@ impl Decider for Tenants {
         Some(decision)
     }
 
-    fn plan<'d>(&'d self, tenant: &'d str, subscription: Subscription, columns: &'d Columns) -> Planning<'d> {
+    fn plan<'d>(
+        &'d self,
+        tenant: &'d str,
+        subscription: Subscription,
+        columns: Arc<Columns>,
+    ) -> Planning<'d> {
         Box::pin(async move {
             let tenants = self.0.tenants.load_full();
             let Some(known @ Tenant { pdp: Some(pdp), .. }) = tenants.get(tenant) else {
                 return Err(NoPlan::NotPermitted);
             };
             known.note(tenant);
-            pdp.plan(&subscription, columns).map_err(NoPlan::Unplannable)
+            let pdp = Arc::clone(pdp);
+            let planned = self.0.planning.run(move || pdp.plan(&subscription, &columns)).await;
+            planned.map_err(|_| NoPlan::Busy)?.map_err(NoPlan::Unplannable)
         })
     }
 

@@ -61,6 +61,7 @@ mod outside_steps;
 mod packaging;
 mod passkeys;
 mod pipelined;
+mod planning;
 mod plans;
 mod policy_watch;
 mod proxies;

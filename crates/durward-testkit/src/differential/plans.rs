@@ -1,9 +1,10 @@
 //! Plans against decisions: random policies of both languages, random columns, and every one of some random rows.
 //!
-//! A row is in the filter only if the question about it is decided Permit, with the obligations of the plan; if the plan is
+//! A row is in the filter only if the question about it is decided Permit, with the obligations of the plan, in whatever order; if the plan is
 //! exact, exactly then; and a row outside of the superset is not permitted. What is compared is the plain evaluator's
 //! decision about the whole subscription, and the plan of a decision point with everything that is computed ahead.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use durward_pdp::ir::combine::{Duties, Verdict, Vote};
@@ -347,15 +348,21 @@ fn check(plan: &Plan, row: &Row, decision: &Decision) -> Result<(), String> {
     }
 }
 
+/// Whether both ask for the same. A decision names an obligation as often as policies ask for it, in their order; a plan names it once.
 fn same_obligations(duties: &Duties, decision: &Decision) -> Result<(), String> {
     let promised = Vote { duties: Some(Box::new(duties.clone())), ..Vote::plain(Verdict::Permit) };
     let promised = Decision::from(promised);
     let shown = |decision: &Decision| {
-        let obligations: Vec<String> = decision.obligations().map(|one| one.to_json()).collect();
+        let obligations: BTreeSet<String> = decision.obligations().map(|one| one.to_json()).collect();
         format!("{obligations:?} {:?}", decision.resource().map(Value::to_json))
     };
-    let advice: Vec<String> = promised.advice().map(|one| one.to_json()).collect();
-    let given: Vec<String> = decision.advice().map(|one| one.to_json()).collect();
+    let named = promised.obligations().len();
+    let different = promised.obligations().map(|one| one.to_json()).collect::<BTreeSet<String>>().len();
+    if named != different {
+        return Err("the plan names an obligation twice".to_owned());
+    }
+    let advice: BTreeSet<String> = promised.advice().map(|one| one.to_json()).collect();
+    let given: BTreeSet<String> = decision.advice().map(|one| one.to_json()).collect();
     if shown(&promised) != shown(decision) || !(advice.is_empty() || advice == given) {
         return Err(format!("the plan promises {} and {advice:?}", shown(&promised)));
     }

@@ -44,6 +44,7 @@ mod login_pages;
 #[cfg(feature = "opcua")]
 mod opcua;
 mod pages;
+mod plan;
 mod reload;
 mod remote;
 mod sapl;

@@ -6,15 +6,14 @@
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use argon2::{Algorithm, Argon2, Params, Version};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use durward_session::identity::user::{Password, StoredPassword};
-use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::Denied;
+use crate::base::long_work::{LongWork, Turn};
 use crate::base::settings::{ConfigError, UserSettings};
 
 /// How many secrets are verified at once.
@@ -79,8 +78,7 @@ struct Digests {
 #[derive(Debug)]
 pub(super) struct Secrets {
     users: Arc<[Digests]>,
-    turns: Semaphore,
-    waiting: AtomicUsize,
+    verifying: LongWork,
 }
 
 impl Secrets {
@@ -103,8 +101,7 @@ impl Secrets {
         };
         Ok(Secrets {
             users: users.iter().map(digests).collect::<Result<_, _>>()?,
-            turns: Semaphore::new(AT_ONCE_MAX),
-            waiting: AtomicUsize::new(0),
+            verifying: LongWork::new(AT_ONCE_MAX, WAITING_MAX),
         })
     }
 
@@ -112,19 +109,8 @@ impl Secrets {
     ///
     /// # Errors
     /// Too many wait.
-    pub(super) async fn permit(&self) -> Result<SemaphorePermit<'_>, Denied> {
-        struct Waiting<'w>(&'w AtomicUsize);
-        impl Drop for Waiting<'_> {
-            fn drop(&mut self) {
-                self.0.fetch_sub(1, Ordering::Relaxed);
-            }
-        }
-        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
-        let _waiting = Waiting(&self.waiting);
-        if before >= WAITING_MAX {
-            return Err(Denied::Busy);
-        }
-        self.turns.acquire().await.map_err(|_| Denied::Busy)
+    pub(super) async fn turn(&self) -> Result<Turn, Denied> {
+        self.verifying.turn().await.map_err(|_| Denied::Busy)
     }
 
     /// Whether this is the user's secret. Nobody's takes as long as somebody's.
@@ -133,12 +119,13 @@ impl Secrets {
     /// It could not be found out.
     pub(super) async fn is_right(
         &self,
+        turn: &Turn,
         user: Option<usize>,
         kind: Kind,
         secret: String,
     ) -> Result<bool, Denied> {
         let users = Arc::clone(&self.users);
-        let verified = tokio::task::spawn_blocking(move || {
+        let verified = turn.run(move || {
             let digests = user.and_then(|user| users.get(user));
             let digest = digests.and_then(|digests| match kind {
                 Kind::Password => digests.password.as_ref(),

@@ -295,12 +295,12 @@ impl Verifier {
         if let Some(known) = self.cache.get(&cache_key, Instant::now()) {
             return known;
         }
-        let _permit = self.secrets.permit().await?;
+        let turn = self.secrets.turn().await?;
         // Meanwhile, somebody may have come with the same.
         if let Some(known) = self.cache.get(&cache_key, Instant::now()) {
             return known;
         }
-        let is_right = self.secrets.is_right(user, kind, secret).await?;
+        let is_right = self.secrets.is_right(&turn, user, kind, secret).await?;
         let user = user.filter(|_| is_right).and_then(|user| self.settings.users.get(user));
         let verified = match user {
             Some(user) => {

@@ -29,8 +29,9 @@ const DECISION_BUCKETS_S: [f64; 11] = [1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1
 const REQUEST_BUCKETS_S: [f64; 11] = [2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 5e-3, 2.5e-2, 1e-1, 1.0, 10.0];
 
 /// What `durward_limits_hit_total` counts: settings by their names, and after their section what has no setting of its own: `identity.body`
-/// and `oauth.body`, `limits.request` for any of a request in `[limits]`, and `sapl.subscriptions` for what can be numbered.
-const LIMITS: [&str; 22] = [
+/// and `oauth.body`, `limits.request` for any of a request in `[limits]`, `sapl.subscriptions` for what can be numbered, and
+/// `sapl.plans` for those that are made and waited for.
+const LIMITS: [&str; 23] = [
     "auth.requests_per_second_max",
     "auth.requests_per_second_per_caller_max",
     "doors.decision_ms_max",
@@ -44,6 +45,7 @@ const LIMITS: [&str; 22] = [
     "rsocket.requests_per_second_max",
     "rsocket.streams_per_connection_max",
     "sapl.body_bytes_max",
+    "sapl.plans",
     "sapl.requests_per_second_max",
     "sapl.streams_max",
     "sapl.subscriptions",

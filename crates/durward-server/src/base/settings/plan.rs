@@ -1,6 +1,7 @@
 //! `[plan]`: the columns that questions for plans may name.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use durward_pdp::plan::Columns;
 use serde::{Deserialize, Serialize};
@@ -26,9 +27,10 @@ impl PlanSettings {
     }
 
     /// The columns, each with its path.
-    pub(crate) fn checked(&self) -> BTreeMap<String, Columns> {
-        let checked =
-            |(name, columns): (&String, &Columns)| Some((name.clone(), columns.clone().checked().ok()?));
+    pub(crate) fn checked(&self) -> BTreeMap<String, Arc<Columns>> {
+        let checked = |(name, columns): (&String, &Columns)| {
+            Some((name.clone(), Arc::new(columns.clone().checked().ok()?)))
+        };
         self.columns.iter().filter_map(checked).collect()
     }
 }

@@ -72,7 +72,12 @@ impl Decider for OfSessions {
         if may_show { None } else { self.inner.decide_raw(tenant, raw) }
     }
 
-    fn plan<'d>(&'d self, tenant: &'d str, subscription: Subscription, columns: &'d Columns) -> Planning<'d> {
+    fn plan<'d>(
+        &'d self,
+        tenant: &'d str,
+        subscription: Subscription,
+        columns: Arc<Columns>,
+    ) -> Planning<'d> {
         let Some(shown) = self.shown(&subscription) else {
             return self.inner.plan(tenant, subscription, columns);
         };

@@ -43,7 +43,7 @@ pub(super) enum Look {
 /// A plan over the candidates of a search.
 pub(super) struct Narrowed {
     plan: Plan,
-    columns: Columns,
+    columns: Arc<Columns>,
     /// The properties that the plan looks at.
     wanted: Vec<ColumnId>,
     /// Of the candidate that is looked at.
@@ -57,7 +57,7 @@ impl Narrowed {
     /// The plan, if one helps.
     ///
     /// # Errors
-    /// What is known of an entity that the request names cannot be said at the moment.
+    /// What is known of an entity that the request names cannot be said at the moment, or too many plans are being made.
     pub(super) async fn of(
         asking: &Asking<'_>,
         open: &Open,
@@ -77,15 +77,15 @@ impl Narrowed {
         }
         let which = asking.surface.settings.stored_properties;
         let Some((known, columns)) = columns(which, kind, own, shape) else { return Ok(None) };
-        let columns = columns.of(element);
+        let columns = Arc::new(columns.of(element));
         let question = asking.known(question, &by).await?;
         let asker = &asking.surface.asker;
-        let plan = asker.plan(&asking.asked(Logged::Each), &question, &by, known, &columns).await;
+        let plan = asker.plan(&asking.asked(Logged::Each), &question, &by, known, &columns).await?;
         let is_recorded = asker.is_recorded();
         Ok(plan.and_then(|plan| Narrowed::new(plan, columns, is_recorded)))
     }
 
-    fn new(plan: Plan, columns: Columns, is_recorded: bool) -> Option<Narrowed> {
+    fn new(plan: Plan, columns: Arc<Columns>, is_recorded: bool) -> Option<Narrowed> {
         let mut wanted = plan.columns();
         let mut comparisons = 1 + plan.filter.weight();
         if let Some(superset) = &plan.superset {

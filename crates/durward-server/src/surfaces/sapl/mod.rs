@@ -28,6 +28,7 @@ use crate::access::rates::Rates;
 use crate::access::subject::fence::Fence;
 use crate::base::Clock;
 use crate::base::limits::{Held, Places, Rate};
+use crate::base::long_work::LongWork;
 use crate::base::metrics::Metrics;
 use crate::base::settings::{SaplSettings, Settings};
 use crate::decider::{
@@ -113,7 +114,8 @@ pub(crate) struct Surface {
     multi_subscriptions_max: usize,
     keep_alive: Duration,
     /// By the names that questions call them by.
-    columns: BTreeMap<String, Columns>,
+    columns: BTreeMap<String, Arc<Columns>>,
+    writing_plans: LongWork,
 }
 
 /// What the surface shares with others.
@@ -148,6 +150,7 @@ impl Surface {
             multi_subscriptions_max: sapl.multi_subscriptions_max,
             keep_alive: sapl.keep_alive(),
             columns: settings.plan.checked(),
+            writing_plans: plan::writing(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! `POST /v1/plan`: which rows are permitted. A subscription whose resource is what is known of all rows, with the name of
 //! columns and a dialect beside it.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use durward_pdp::plan::dialect::Dialect;
@@ -12,9 +13,21 @@ use serde::Deserialize;
 
 use super::refusal::Refusal;
 use super::{AuthenticatedRequest, json_answer};
-use crate::decider::NoPlan;
+use crate::base::long_work::LongWork;
+use crate::decider::{NoPlan, TOO_MANY_PLANS};
 use crate::decision_log::PlanKind;
 use crate::surfaces::http::events::Body;
+
+/// How many plans are written at once.
+const WRITTEN_AT_ONCE_MAX: usize = 2;
+
+/// How many plans may wait until they are written: more than are made meanwhile.
+const WRITTEN_WAITING_MAX: usize = 64;
+
+/// The places of plans that are written.
+pub(super) fn writing() -> LongWork {
+    LongWork::new(WRITTEN_AT_ONCE_MAX, WRITTEN_WAITING_MAX)
+}
 
 /// What a question has beside the subscription.
 #[derive(Deserialize)]
@@ -43,8 +56,10 @@ impl AuthenticatedRequest<'_> {
         let account = self.account().map(|account| account.asks_once(&subscription, self.text.len()));
         let tenant = &self.identity.tenant;
         let (begun, snapshot) = (Instant::now(), self.decider.snapshot(tenant));
-        let planned = self.decider.plan(tenant, subscription, columns).await;
-        let made = self.made(planned, columns, dialect);
+        let made = match self.decider.plan(tenant, subscription, Arc::clone(columns)).await {
+            Ok(plan) => self.written(plan, columns, dialect).await,
+            Err(no_plan) => self.without_plan(no_plan, dialect),
+        };
         if let Some(account) = account {
             let failures = made.reason.map(Failure::outside).into_iter().collect();
             let record = Record { snapshot, failures, ..Record::default() };
@@ -54,42 +69,51 @@ impl AuthenticatedRequest<'_> {
         made.answer
     }
 
-    fn made(&self, planned: Result<Plan, NoPlan>, columns: &Columns, dialect: Dialect) -> Made {
-        let failed = |answer, reason: String| Made {
-            answer: Err(answer),
-            kind: PlanKind::Failed,
-            is_exact: false,
-            reason: Some(reason),
-        };
-        let plan = match planned {
-            Ok(plan) => plan.within(columns, dialect),
-            Err(NoPlan::NotPermitted) => {
-                return Made {
-                    answer: Ok(nothing(dialect)),
-                    kind: PlanKind::None,
-                    is_exact: true,
-                    reason: Some("the token is not accepted, or there are no policies in force".to_owned()),
-                };
-            }
-            Err(NoPlan::Unknown) => {
-                let reason = "who the subject is cannot be said at the moment".to_owned();
-                return failed(Refusal::new(StatusCode::SERVICE_UNAVAILABLE), reason);
-            }
-            Err(NoPlan::Unplannable(error)) => return failed(self.bad(error.to_string()), error.to_string()),
-        };
-        match plan.to_json(columns, dialect) {
+    /// The plan in the words of a dialect, which takes long where it is long.
+    async fn written(&self, plan: Plan, columns: &Arc<Columns>, dialect: Dialect) -> Made {
+        let columns = Arc::clone(columns);
+        let written = self.surface.writing_plans.run(move || {
+            let plan = plan.within(&columns, dialect);
+            let json = plan.to_json(&columns, dialect).map(|json| json.to_string());
+            (plan.kind, plan.exact, json)
+        });
+        let Ok((kind, is_exact, json)) = written.await else { return self.busy() };
+        match json {
             Ok(json) => Made {
-                answer: Ok(json_answer(json.to_string())),
-                kind: match plan.kind {
+                answer: Ok(json_answer(json)),
+                kind: match kind {
                     Kind::All => PlanKind::All,
                     Kind::None => PlanKind::None,
                     Kind::Filter => PlanKind::Filter,
                 },
-                is_exact: plan.exact,
+                is_exact,
                 reason: None,
             },
-            Err(error) => failed(self.bad(error.to_string()), error.to_string()),
+            Err(error) => Made::failed(self.bad(error.to_string()), error.to_string()),
         }
+    }
+
+    fn without_plan(&self, no_plan: NoPlan, dialect: Dialect) -> Made {
+        match no_plan {
+            NoPlan::NotPermitted => Made {
+                answer: Ok(nothing(dialect)),
+                kind: PlanKind::None,
+                is_exact: true,
+                reason: Some("the token is not accepted, or there are no policies in force".to_owned()),
+            },
+            NoPlan::Unknown => {
+                let reason = "who the subject is cannot be said at the moment".to_owned();
+                Made::failed(Refusal::new(StatusCode::SERVICE_UNAVAILABLE), reason)
+            }
+            NoPlan::Busy => self.busy(),
+            NoPlan::Unplannable(error) => Made::failed(self.bad(error.to_string()), error.to_string()),
+        }
+    }
+
+    fn busy(&self) -> Made {
+        self.surface.metrics.limit_hit("sapl.plans");
+        let (status, message) = (StatusCode::SERVICE_UNAVAILABLE, Some(TOO_MANY_PLANS.to_owned()));
+        Made::failed(Refusal { message, ..Refusal::new(status) }, TOO_MANY_PLANS.to_owned())
     }
 }
 
@@ -100,6 +124,12 @@ struct Made {
     is_exact: bool,
     /// Why nothing is permitted, or there is no plan.
     reason: Option<String>,
+}
+
+impl Made {
+    fn failed(answer: Refusal, reason: String) -> Made {
+        Made { answer: Err(answer), kind: PlanKind::Failed, is_exact: false, reason: Some(reason) }
+    }
 }
 
 fn dialect_name(dialect: Dialect) -> &'static str {

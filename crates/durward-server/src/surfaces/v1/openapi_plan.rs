@@ -10,7 +10,7 @@ const REFUSED: [(&str, &str); 7] = [
     ("408", "the body was not there in time"),
     ("413", "the body is too long"),
     ("429", "the caller asks too often"),
-    ("503", "this node cannot say at the moment who the subject is"),
+    ("503", "this node cannot say at the moment who the subject is, or makes as many plans as it may"),
 ];
 
 /// Its path, and what can be done there.
