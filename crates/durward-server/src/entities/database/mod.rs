@@ -31,7 +31,7 @@ use connection::Connection;
 /// How long a database that failed is left alone at first; then twice as long each time.
 const PAUSE_MIN: Duration = Duration::from_millis(250);
 
-/// How long at most, so that one that is back is not waited for much longer.
+/// How long one that fails again and again is left alone at most, so that it is not waited for much longer when it is back.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 
 /// The databases that are asked, until this is dropped.
