@@ -125,7 +125,7 @@ pub(crate) const POSTGRES: Tool = Tool {
         "/usr/lib/postgresql/14/bin/postgres",
     ],
     package: "postgresql",
-    purpose: "plans in PostgreSQL",
+    purpose: "plans in PostgreSQL, and the tests of entities in it",
 };
 pub(crate) const MARIADBD: Tool =
     Tool { names: &["mariadbd"], package: "mariadb-server-core", purpose: "plans in MariaDB" };

@@ -5,9 +5,9 @@ use std::fmt;
 /// A text that entities cannot be read from: the mistake of whoever wrote it. Shown as `people.jsonl:3: the member `id` is missing`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntityError {
-    /// What the text is called.
+    /// What the text, or what gave the rows, is called.
     pub source: String,
-    /// The line, from 1; 0 where the mistake is in no line.
+    /// The line or row, from 1; 0 where the mistake is in none.
     pub line: u64,
     /// What is wrong.
     pub kind: EntityErrorKind,
@@ -58,6 +58,8 @@ pub enum EntityErrorKind {
     Column(String),
     /// It is no CSV.
     Csv(String),
+    /// A column of numbers with a value that JSON has no number for: NaN, or an infinity.
+    NoNumber(String),
     /// There are more entities than there may be.
     TooMany {
         /// How many there may be.
@@ -103,6 +105,9 @@ impl fmt::Display for EntityErrorKind {
             EntityErrorKind::Column(name) if name.is_empty() => f.write_str("a column has no name"),
             EntityErrorKind::Column(name) => write!(f, "the column `{name}` is there twice"),
             EntityErrorKind::Csv(reason) => write!(f, "this is no CSV: {reason}"),
+            EntityErrorKind::NoNumber(name) => {
+                write!(f, "`{name}` holds NaN or an infinity, which is no number of JSON")
+            }
             EntityErrorKind::TooMany { entities_max } => {
                 write!(f, "there are more than {entities_max} entities")
             }

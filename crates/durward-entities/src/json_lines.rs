@@ -3,7 +3,7 @@
 use durward_ir::json;
 use durward_ir::value::{Object, Value};
 
-use super::{EntitiesBuilder, EntityError, EntityErrorKind, Place};
+use super::{EntitiesBuilder, EntityError, EntityErrorKind, Names, Place};
 
 pub(super) fn read(builder: &mut EntitiesBuilder, source: &str, text: &str) -> Result<(), EntityError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -24,7 +24,7 @@ fn read_line(builder: &mut EntitiesBuilder, text: &str, place: Place<'_>) -> Res
     }
     let properties = match object.get("properties") {
         None => Object::default(),
-        Some(Value::Object(properties)) => shared(builder, properties),
+        Some(Value::Object(properties)) => shared(&mut builder.names, properties),
         Some(_) => {
             let kind = EntityErrorKind::Type { member: "properties", expected: "an object" };
             return Err(place.error(kind));
@@ -36,11 +36,11 @@ fn read_line(builder: &mut EntitiesBuilder, text: &str, place: Place<'_>) -> Res
 }
 
 /// The same with names that are kept once.
-fn shared(builder: &mut EntitiesBuilder, properties: &Object) -> Object {
-    properties.iter().map(|(name, value)| (builder.name(name), value.clone())).collect()
+pub(super) fn shared(names: &mut Names, properties: &Object) -> Object {
+    properties.iter().map(|(name, value)| (names.shared(name), value.clone())).collect()
 }
 
-fn text_of<'o>(object: &'o Object, member: &'static str) -> Result<&'o str, EntityErrorKind> {
+pub(super) fn text_of<'o>(object: &'o Object, member: &'static str) -> Result<&'o str, EntityErrorKind> {
     match object.get(member) {
         Some(Value::Text(text)) => Ok(text),
         Some(_) => Err(EntityErrorKind::Type { member, expected: "a string" }),

@@ -1,5 +1,5 @@
 //! Entities: the subjects and resources that a search looks among, each with a type, an id and properties. Text in, a table out: no file,
-//! no clock, no policy.
+//! no database, no clock, no policy.
 //!
 //! A table is made once of all its texts ([`EntitiesBuilder`]) and never changes; whoever keeps it puts another one in its place. Entities of
 //! one type stand in the order of their ids, so that a search can go on behind the id where it stopped.
@@ -20,6 +20,7 @@
 mod csv_text;
 mod error;
 mod json_lines;
+mod rows;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use durward_ir::value::Object;
 use smol_str::SmolStr;
 
 pub use error::{EntityError, EntityErrorKind};
+pub use rows::{EntityRows, EntityRowsBuilder, RowColumns};
 
 /// The longest type or id, in bytes.
 pub const NAME_BYTES_MAX: usize = 1024;
@@ -95,20 +97,35 @@ impl Entities {
     }
 }
 
-/// Collects entities text by text.
-#[derive(Debug)]
+/// Collects entities text by text. A clone shares the properties of what was collected.
+#[derive(Clone, Debug)]
 pub struct EntitiesBuilder {
     limits: Limits,
     bytes: usize,
     count: usize,
     sources: Vec<String>,
     found: HashMap<SmolStr, BTreeMap<SmolStr, Found>>,
-    /// Equal property names are kept once.
-    names: HashSet<SmolStr>,
+    names: Names,
+}
+
+/// Equal names of properties are kept once.
+#[derive(Clone, Debug, Default)]
+struct Names(HashSet<SmolStr>);
+
+impl Names {
+    /// The name, shared with all that are equal.
+    fn shared(&mut self, name: &str) -> SmolStr {
+        if let Some(known) = self.0.get(name) {
+            return known.clone();
+        }
+        let name = SmolStr::new(name);
+        self.0.insert(name.clone());
+        name
+    }
 }
 
 /// An entity, and where it stands.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Found {
     properties: Arc<Object>,
     source: usize,
@@ -131,7 +148,7 @@ impl EntitiesBuilder {
             count: 0,
             sources: Vec::new(),
             found: HashMap::new(),
-            names: HashSet::new(),
+            names: Names::default(),
         }
     }
 
@@ -141,7 +158,7 @@ impl EntitiesBuilder {
     /// # Errors
     /// A line that is no entity, an entity that is there already, or more than the limits allow.
     pub fn add_json_lines(&mut self, source: &str, text: &str) -> Result<(), EntityError> {
-        self.begin(source, text)?;
+        self.begin(source, text.len())?;
         json_lines::read(self, source, text)
     }
 
@@ -151,8 +168,26 @@ impl EntitiesBuilder {
     /// # Errors
     /// As [`EntitiesBuilder::add_json_lines`].
     pub fn add_csv(&mut self, source: &str, text: &str, kind: Option<&str>) -> Result<(), EntityError> {
-        self.begin(source, text)?;
+        self.begin(source, text.len())?;
         csv_text::read(self, source, text, kind)
+    }
+
+    /// Adds entities of rows that were read before. Their properties are shared, so the same rows can be put into one table after another.
+    ///
+    /// # Errors
+    /// An entity that is there already, or more than the limits allow.
+    pub fn add_rows(&mut self, rows: &EntityRows) -> Result<(), EntityError> {
+        self.begin(rows.source(), rows.byte_count())?;
+        for (line, row) in (1..).zip(rows.iter()) {
+            let place = Place { source: rows.source(), line };
+            self.add(&row.kind, &row.id, Arc::clone(&row.properties), place)?;
+        }
+        Ok(())
+    }
+
+    /// How many bytes all texts have that were added.
+    pub fn byte_count(&self) -> usize {
+        self.bytes
     }
 
     /// The table.
@@ -163,8 +198,8 @@ impl EntitiesBuilder {
         Entities { types: self.found.into_iter().map(of_type).collect(), count: self.count }
     }
 
-    fn begin(&mut self, source: &str, text: &str) -> Result<(), EntityError> {
-        self.bytes = self.bytes.saturating_add(text.len());
+    fn begin(&mut self, source: &str, byte_count: usize) -> Result<(), EntityError> {
+        self.bytes = self.bytes.saturating_add(byte_count);
         if self.bytes > self.limits.bytes_max {
             let kind = EntityErrorKind::TooManyBytes { bytes_max: self.limits.bytes_max };
             return Err(EntityError { source: source.to_owned(), line: 0, kind });
@@ -173,12 +208,14 @@ impl EntitiesBuilder {
         Ok(())
     }
 
-    fn add(&mut self, kind: &str, id: &str, properties: Object, place: Place<'_>) -> Result<(), EntityError> {
-        for (what, name) in [("type", kind), ("id", id)] {
-            if name.is_empty() || name.len() > NAME_BYTES_MAX {
-                return Err(place.error(EntityErrorKind::Name { what, bytes_max: NAME_BYTES_MAX }));
-            }
-        }
+    fn add(
+        &mut self,
+        kind: &str,
+        id: &str,
+        properties: impl Into<Arc<Object>>,
+        place: Place<'_>,
+    ) -> Result<(), EntityError> {
+        check_names(kind, id).map_err(|kind| place.error(kind))?;
         if self.count >= self.limits.entities_max {
             let entities_max = self.limits.entities_max;
             return Err(place.error(EntityErrorKind::TooMany { entities_max }));
@@ -190,21 +227,24 @@ impl EntitiesBuilder {
             let (kind, id) = (kind.to_owned(), id.to_owned());
             return Err(place.error(EntityErrorKind::Twice { kind, id, first, first_line: before.line }));
         }
-        let properties = Arc::new(properties);
+        let properties = properties.into();
         of_type.insert(SmolStr::new(id), Found { properties, source, line: place.line });
         self.count += 1;
         Ok(())
     }
 
-    /// The name of a property, shared with all that are equal.
     fn name(&mut self, name: &str) -> SmolStr {
-        if let Some(known) = self.names.get(name) {
-            return known.clone();
-        }
-        let name = SmolStr::new(name);
-        self.names.insert(name.clone());
-        name
+        self.names.shared(name)
     }
+}
+
+fn check_names(kind: &str, id: &str) -> Result<(), EntityErrorKind> {
+    for (what, name) in [("type", kind), ("id", id)] {
+        if name.is_empty() || name.len() > NAME_BYTES_MAX {
+            return Err(EntityErrorKind::Name { what, bytes_max: NAME_BYTES_MAX });
+        }
+    }
+    Ok(())
 }
 
 impl Place<'_> {

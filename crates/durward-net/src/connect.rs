@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -97,15 +98,34 @@ impl Connector {
     }
 
     async fn connect_patiently(&self, endpoint: &Endpoint) -> io::Result<Stream> {
-        let tcp = TcpStream::connect((endpoint.host.as_str(), endpoint.port)).await?;
+        let tcp = self.connect_tcp(&endpoint.host, endpoint.port).await?;
+        if endpoint.is_encrypted { self.secure(tcp, &endpoint.host).await } else { Ok(Stream(Box::new(tcp))) }
+    }
+
+    /// Connects without TLS and without a limit of time, for protocols that ask for TLS in their own words first: [`Connector::secure`] is
+    /// what they do then.
+    ///
+    /// # Errors
+    /// A name that is not known, or a service that does not answer.
+    pub async fn connect_tcp(&self, host: &str, port: u16) -> io::Result<TcpStream> {
+        let tcp = TcpStream::connect((host, port)).await?;
         tcp.set_nodelay(true)?;
         SockRef::from(&tcp).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE))?;
-        if endpoint.is_encrypted {
-            Ok(Stream(Box::new(self.0.tls.connect(tcp, &endpoint.host).await?)))
-        } else {
-            Ok(Stream(Box::new(tcp)))
-        }
+        Ok(tcp)
     }
+
+    /// Speaks TLS from here on, with a service of this name.
+    ///
+    /// # Errors
+    /// A service that is not who it says, or speaks something else; a build without TLS.
+    pub async fn secure(&self, tcp: TcpStream, host: &str) -> io::Result<Stream> {
+        Ok(Stream(Box::new(self.0.tls.connect(tcp, host).await?)))
+    }
+}
+
+/// Whether a name or address is this machine's own, so that nobody reads along on the way.
+pub fn is_this_machine(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}

@@ -1,7 +1,8 @@
-//! What tests need and the repository does not hold: recorded data, programs of others; and chance from a seed. A test without them is skipped, which one
+//! What tests need and the repository does not hold: recorded data, programs of others, and servers of PostgreSQL; and chance from a seed. A test without them is skipped, which one
 //! line on stderr says; where nothing may be skipped (`CI=true`), it fails. Also where the repository is.
 
 mod java;
+mod postgres;
 mod random;
 
 use std::fmt::{self, Display};
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub use java::java_home;
+pub use postgres::{Postgres, ServerProcess};
 pub use random::{TestRandom, TestShift};
 
 /// The root of the workspace whose tests run.

@@ -31,8 +31,8 @@ Examples:
 
 `durward COMMAND --help` shows the flags and more examples of a command.
 Cargo features, none by default: `lab` for bench and lab; `dashboard` for lab run's display in a terminal; `opcua` for opcua and
-demo opcua; `ldap` for users in a directory; `nats` for sessions on several nodes; `repl` for editing at the prompt of eval; `otlp` for traces
-and decisions to a collector of OpenTelemetry; `full` for all of these; `pictures` for reports as PNG and PDF.
+demo opcua; `ldap` for users in a directory; `nats` for sessions on several nodes; `postgres` for entities in a database; `repl` for editing at
+the prompt of eval; `otlp` for traces and decisions to a collector of OpenTelemetry; `full` for all of these; `pictures` for reports as PNG and PDF.
 In a terminal decisions, findings and errors have colours, and a long command shows its progress on standard error: `--color auto|always|never`,
 NO_COLOR, CLICOLOR and CLICOLOR_FORCE choose.
 Exit codes of all commands: 0 done, 1 differences or problems found, 2 bad input. docs/README.md has a table of them.";

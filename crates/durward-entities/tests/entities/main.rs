@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails as loudly as what it asks")]
 
+mod rows;
+
 use durward_entities::{EntitiesBuilder, EntityErrorKind, Limits};
 
 fn lines_error(text: &str) -> String {

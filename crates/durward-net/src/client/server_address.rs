@@ -1,13 +1,12 @@
 //! Where a server is.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 use hyper::Uri;
 
 use super::{ClientError, Credentials, Security, Settings};
-use crate::connect::Endpoint;
+use crate::connect::{Endpoint, is_this_machine};
 
 /// Where a server is, and which protocol it speaks.
 #[derive(Clone, Debug)]
@@ -145,10 +144,6 @@ impl ServerAddress {
             ServerAddress::Rsocket(RsocketAddress(Where::Unix(_))) => true,
         }
     }
-}
-
-fn is_this_machine(host: &str) -> bool {
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 impl Base {

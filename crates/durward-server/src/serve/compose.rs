@@ -113,7 +113,7 @@ impl Parts {
         let decider: DeciderSlot = Arc::new(OnceLock::new());
         let pages = login_pages(&settings)?;
         let oidc = oidc::Surface::new(&settings, issued.as_ref(), &bodies, pages.clone(), &metrics, &clock)?;
-        let entities = Arc::new(EntityStore::open(&settings)?);
+        let entities = Arc::new(EntityStore::open(&settings, &metrics)?);
         let asker = Arc::new(Asker::new(
             &settings.authzen,
             &question::Parts {
@@ -255,10 +255,13 @@ impl Parts {
             scim: scim::Surface::new(&settings.identity.scim, service.as_ref(), &authenticator, &bodies),
             health: health::Surface::new(
                 &settings,
-                &policies,
-                service.as_ref(),
-                &bodies,
-                &metrics,
+                &health::Parts {
+                    policies: &policies,
+                    entities: &entities,
+                    service: service.as_ref(),
+                    bodies: &bodies,
+                    metrics: &metrics,
+                },
                 stop.subscribe(),
             ),
             metrics_guard: settings.auth.guards(Guarded::Metrics).then(|| Arc::clone(&authenticator)),

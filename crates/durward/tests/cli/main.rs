@@ -15,6 +15,8 @@ mod binary;
 mod bundle;
 mod check;
 mod decide;
+#[cfg(feature = "postgres")]
+mod entities;
 mod eval;
 mod exit_codes;
 mod fmt;

@@ -1,5 +1,6 @@
 //! What Prometheus reads at `/metrics`. Every name is explained in `docs/configuration.md`; a test compares.
 
+mod entities;
 mod lanes;
 
 use std::sync::atomic::AtomicU64;
@@ -19,6 +20,8 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::base::standing::Standing;
+pub(crate) use entities::EntityFigures;
+use entities::EntityMetrics;
 pub(crate) use lanes::OneMore;
 use lanes::{Level, Tally, Times};
 
@@ -195,6 +198,7 @@ pub(crate) struct Metrics {
     tenants_unwell: Family<ByTenant, Gauge>,
     memory: Gauge,
     identity: IdentityMetrics,
+    entities: EntityMetrics,
 }
 
 /// Logins and sessions.
@@ -312,6 +316,7 @@ impl Metrics {
             decisions,
             snapshot: SnapshotGauges::register(&mut registry),
             identity: IdentityMetrics::register(&mut registry),
+            entities: EntityMetrics::register(&mut registry),
             registry,
             decision_time,
             request_time,
@@ -476,6 +481,16 @@ impl Metrics {
     /// Policies were read: `ok`, `failed`, or `unchanged`.
     pub(crate) fn policies_loaded(&self, result: &'static str) {
         self.policy_loads.get_or_create(&ByResult { result: Word(result) }).inc();
+    }
+
+    /// A source of entities was read: `ok`, `failed`, or `unchanged`.
+    pub(crate) fn entities_loaded(&self, result: &'static str) {
+        self.entities.loaded(result);
+    }
+
+    /// How the sources of entities stand.
+    pub(crate) fn entities(&self, figures: EntityFigures) {
+        self.entities.set(figures);
     }
 
     /// Settings were read again: `applied`, `unchanged`, or `failed`.

@@ -2,11 +2,10 @@
 //! a search looks.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigError, IdentitySettings};
+use super::{AuthzenEntitySettings, ConfigError, IdentitySettings};
 use crate::base::settings::is_tenant;
 
 /// Most evaluations of one request: they are decided one after the other.
@@ -63,7 +62,7 @@ pub struct AuthzenSettings {
     pub search_results_max: usize,
     /// Most entities. Default: 1000000.
     pub entities_max: usize,
-    /// Most bytes of all files of entities together. Default: 256 MiB.
+    /// Most bytes of all files and rows of entities together. Default: 256 MiB.
     pub entities_bytes_max: usize,
 }
 
@@ -128,20 +127,6 @@ pub struct AuthzenXacmlSettings {
     pub names: BTreeMap<String, String>,
     /// Data types by paths, for texts that are no strings.
     pub types: BTreeMap<String, String>,
-}
-
-/// Where entities come from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AuthzenEntitySettings {
-    /// A file: `.jsonl` or `.ndjson`, or `.csv`.
-    pub path: PathBuf,
-    /// The type of all entities of a CSV file without a column `type`.
-    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
-    /// Whose entities they are. Default: the default tenant's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tenant: Option<String>,
 }
 
 /// An action that can be found.
@@ -291,44 +276,18 @@ impl AuthzenSettings {
         self.tenant_languages.get(tenant).copied().unwrap_or(self.language)
     }
 
+    /// What is allowed but weak.
+    pub(super) fn weaknesses(&self) -> Option<String> {
+        let is_weak = self.entities.iter().any(AuthzenEntitySettings::is_plain);
+        is_weak.then(|| {
+            "`authzen.entities.danger_plain_text` is set: entities and passwords for a database go over a network in plain text"
+                .to_owned()
+        })
+    }
+
     /// Whether a search can find anything.
     pub(crate) fn has_entities(&self) -> bool {
         !self.entities.is_empty() || self.users_type.is_some()
-    }
-}
-
-impl AuthzenEntitySettings {
-    /// How the file is read: as CSV, or else as JSON lines.
-    pub(crate) fn is_csv(&self) -> bool {
-        self.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
-    }
-
-    fn check(&self) -> Result<(), ConfigError> {
-        let wrong = |name: &str, message: String| {
-            Err(ConfigError::of_setting(&format!("authzen.entities.{name}"), message))
-        };
-        let is_known = |extension: &std::ffi::OsStr| {
-            ["jsonl", "ndjson", "csv"].iter().any(|known| extension.eq_ignore_ascii_case(known))
-        };
-        if !self.path.extension().is_some_and(is_known) {
-            let path = self.path.display();
-            return wrong(
-                "path",
-                format!("is `{path}`; a file of entities ends with .jsonl, .ndjson or .csv"),
-            );
-        }
-        if self.kind.is_some() && !self.is_csv() {
-            return wrong(
-                "type",
-                "is set, and the file is no CSV: each line of JSON says its type".to_owned(),
-            );
-        }
-        match &self.tenant {
-            Some(tenant) if !is_tenant(tenant) => {
-                wrong("tenant", format!("is `{tenant}`, which can be no tenant"))
-            }
-            Some(_) | None => Ok(()),
-        }
     }
 }
 
@@ -460,8 +419,6 @@ mod tests {
             ("authzen.xacml.types = { 'context.at' = 'datetime' }", "it is no data type"),
             ("authzen.url = 'http://pdp.example.org'", "`authzen.url` is"),
             ("authzen.url = 'https://pdp.example.org/?a'", "`authzen.url` is"),
-            ("authzen.entities = [{ path = 'people.txt' }]", "ends with .jsonl"),
-            ("authzen.entities = [{ path = 'people.jsonl', type = 'user' }]", "is no CSV"),
             ("authzen.users_type = 'user'", "`authzen.users_type` is set"),
             ("authzen.actions = [{ name = 'a' }, { name = 'a' }]", "`authzen.actions` has `a` twice"),
             ("authzen.evaluations_max = 0", "the least is 1"),

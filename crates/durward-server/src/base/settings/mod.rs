@@ -8,9 +8,11 @@ mod authzen;
 mod brokers;
 mod bundles;
 mod callers;
+mod database_address;
 pub(crate) mod doors;
 mod doors_path;
 mod dpop;
+mod entities;
 mod environment;
 mod identity;
 mod kubernetes;
@@ -49,12 +51,14 @@ use serde::{Deserialize, Serialize};
 pub(crate) use auth::is_tenant;
 pub use auth::{AuthSettings, Guarded, UserSettings};
 pub use authzen::{
-    AuthzenActionSettings, AuthzenEntitySettings, AuthzenLanguage, AuthzenReasons, AuthzenSaplSettings,
-    AuthzenSettings, AuthzenXacmlSettings, NoTemplate, StoredProperties, Template,
+    AuthzenActionSettings, AuthzenLanguage, AuthzenReasons, AuthzenSaplSettings, AuthzenSettings,
+    AuthzenXacmlSettings, NoTemplate, StoredProperties, Template,
 };
 pub use brokers::BrokerSettings;
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
 pub use callers::CallerSettings;
+#[cfg(feature = "postgres")]
+pub(crate) use database_address::{DatabaseAddress, DatabaseServer};
 pub use doors::{DoorAllow, DoorExtension, DoorIdentity, DoorRouteSettings, DoorsSettings, NoDoorIdentity};
 pub use doors_path::{NoPathTemplate, PathTemplate};
 pub use dpop::{BoundSubjects, ClientDpop};
@@ -62,6 +66,7 @@ pub use durward_sources::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, JwtSettings, LdapDepth, LdapSourceSettings, SourceSettings,
 };
+pub use entities::AuthzenEntitySettings;
 pub use environment::Overrides;
 pub use identity::{
     AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, SubjectsAssertedBy, WithoutStore,
@@ -309,6 +314,7 @@ impl Settings {
             weak.extend(self.remote_bundles.weaknesses());
         }
         weak.extend(self.oauth.weaknesses());
+        weak.extend(self.authzen.weaknesses());
         weak.extend(self.kubernetes.weaknesses());
         weak.extend(self.brokers.weaknesses());
         weak.extend(self.doors.weaknesses());

@@ -147,9 +147,7 @@ impl Settings {
         start(&mut self.oauth.data);
         self.otlp.paths().into_iter().for_each(start);
         start(&mut self.remote_bundles.auth_value_path);
-        for entities in &mut self.authzen.entities {
-            entities.path = directory.join(&entities.path);
-        }
+        self.authzen.entities.iter_mut().flat_map(|entities| entities.paths()).for_each(start);
         for path in self.opcua.paths() {
             *path = directory.join(&*path);
         }

@@ -17,9 +17,10 @@ use jiff::Timestamp;
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::base::metrics::{Metrics, in_seconds};
+use crate::base::metrics::{EntityFigures, Metrics, in_seconds};
 use crate::base::settings::Settings;
 use crate::base::standing::Standing;
+use crate::entities::{EntitySourceNews, EntityStore};
 use crate::policies::{InForce, NO_POLICIES, PolicyProblem, PolicyWarning, TenantState, Warned};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::{Answer, text_answer};
@@ -50,6 +51,9 @@ pub(crate) struct Health {
     /// How far the clocks of other nodes, and of the store, are ahead of this node's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) clocks: Vec<Clock>,
+    /// Each database of entities, and files of entities while something is wrong with one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) entities: Vec<EntitySourceNews>,
     /// Weak settings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<String>,
@@ -146,6 +150,7 @@ pub(crate) enum Status {
 /// What is told of the server.
 pub(crate) struct Surface {
     policies: Arc<InForce>,
+    entities: Arc<EntityStore>,
     /// Who is asking, where there are users.
     service: Option<Service>,
     weaknesses: ArcSwap<Vec<String>>,
@@ -161,23 +166,26 @@ pub(crate) struct Surface {
     asks_for_tokens: bool,
 }
 
+/// What the surface tells of, and with.
+pub(crate) struct Parts<'p> {
+    pub(crate) policies: &'p Arc<InForce>,
+    pub(crate) entities: &'p Arc<EntityStore>,
+    pub(crate) service: Option<&'p Service>,
+    pub(crate) bodies: &'p Arc<Bodies>,
+    pub(crate) metrics: &'p Arc<Metrics>,
+}
+
 impl Surface {
-    pub(crate) fn new(
-        settings: &Settings,
-        policies: &Arc<InForce>,
-        service: Option<&Service>,
-        bodies: &Arc<Bodies>,
-        metrics: &Arc<Metrics>,
-        stop: watch::Receiver<bool>,
-    ) -> Surface {
+    pub(crate) fn new(settings: &Settings, parts: &Parts<'_>, stop: watch::Receiver<bool>) -> Surface {
         Surface {
-            policies: Arc::clone(policies),
-            service: service.cloned(),
+            policies: Arc::clone(parts.policies),
+            entities: Arc::clone(parts.entities),
+            service: parts.service.cloned(),
             weaknesses: ArcSwap::from_pointee(settings.weaknesses()),
-            metrics: Arc::clone(metrics),
+            metrics: Arc::clone(parts.metrics),
             stop,
             listen: settings.server.listen,
-            bodies: Arc::clone(bodies),
+            bodies: Arc::clone(parts.bodies),
             answers_sapl: settings.answers_sapl(),
             asks_for_tokens: settings.identity.asks_for_tokens(),
         }
@@ -212,6 +220,7 @@ impl Surface {
         let snapshot = policies.pdp.load().as_ref().map(|pdp| pdp.snapshot());
         self.metrics.tenants(policies.standings());
         self.metrics.policy_warnings(policies.warning_count());
+        self.metrics.entities(figures(&self.entities));
         if let Some(service) = &self.service {
             self.metrics.sessions(service);
         }
@@ -254,9 +263,20 @@ impl Surface {
                 .map(|lack| lacking(lack, self.service.as_ref().and_then(Service::store_complaint)))
                 .or(clock_fault),
             clocks: clocks_of(&clocks),
+            entities: self.entities.news().sources,
             warnings: self.warnings(snapshot_documents),
             version: env!("CARGO_PKG_VERSION"),
         }
+    }
+}
+
+/// How the sources of entities stand, in numbers.
+fn figures(entities: &EntityStore) -> EntityFigures {
+    let news = entities.news();
+    EntityFigures {
+        count: news.entity_count,
+        is_stale: news.sources.iter().any(|source| source.problem.is_some()),
+        age_s: news.sources.iter().filter_map(|source| source.age_s).fold(0.0, f64::max),
     }
 }
 

@@ -1,6 +1,7 @@
 //! AuthZEN through the socket: the conformance suite, the certification scenario, and what must be refused.
 
 mod certification;
+mod database;
 mod hostile;
 mod interop;
 mod manual;
