@@ -29,9 +29,9 @@ pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 /// What vendors say of the trace.
 pub const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// Does this for a request of that trace.
-pub async fn scope<F: Future>(trace: Trace, work: F) -> F::Output {
-    CURRENT.scope(trace, work).await
+/// Does this for a request of that trace. What is returned holds the work once: an `async fn` would have room for it twice.
+pub fn scope<F: Future>(trace: Trace, work: F) -> impl Future<Output = F::Output> {
+    CURRENT.scope(trace, work)
 }
 
 /// Does this at once for a request of that trace.

@@ -62,7 +62,9 @@ pub(super) async fn answer(
     let (name, mut answer) = trace::scope(trace, routed(http, peer, &call, request)).await;
     // Whatever this says may be different a moment later.
     answer.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    if let Ok(id) = HeaderValue::try_from(call.id.as_str()) {
+    if let Ok(mut id) = HeaderValue::try_from(call.id.as_str()) {
+        // It never comes again: HTTP/2 is to remember it in no table of fields.
+        id.set_sensitive(true);
         answer.headers_mut().insert(REQUEST_ID, id);
     }
     let is_refused = answer.status().is_client_error() || answer.status().is_server_error();
@@ -89,6 +91,9 @@ pub(super) async fn answer(
 }
 
 /// The answer of what is at the path, and what the request is counted under.
+///
+/// What seldom answers is boxed, here and in [`dispatch`]: a request's task has room for the largest of all that could answer it, and is
+/// moved several times before it begins.
 async fn routed(
     http: &Http,
     peer: Peer,
@@ -111,13 +116,13 @@ async fn routed(
             (RouteName::OPENAM, elsewhere(http, &request))
         }
         None if http.openam.is_at(request.uri().path()) => {
-            (RouteName::OPENAM, whole(http.openam.answer(call, request).await))
+            (RouteName::OPENAM, whole(Box::pin(http.openam.answer(call, request)).await))
         }
         None if http.opa.is_at(request.uri().path()) && !peer.surfaces.has(ListenSurface::Decisions) => {
             (RouteName::OPA, elsewhere(http, &request))
         }
         None if http.opa.is_at(request.uri().path()) => {
-            (RouteName::OPA, whole(http.opa.answer(call, request).await))
+            (RouteName::OPA, whole(Box::pin(http.opa.answer(call, request)).await))
         }
         None if http.settings.doors.on && grpc::is_call(&request) => {
             (RouteName::OTHER, grpc::failure(Code::Unimplemented, "there is no such method"))
@@ -226,26 +231,26 @@ async fn dispatch(
         Endpoint::GrpcHealth(ask) => return http.health.grpc(ask, request).await,
         Endpoint::Pdp(dialect) => http.xacml.answer(call, dialect, request).await,
         Endpoint::Authzen(ask) => http.authzen.answer(call, ask, request).await,
-        Endpoint::Brokers(ask) => http.brokers.answer(call, ask, request).await,
-        Endpoint::Kubernetes => http.kubernetes.answer(call, request).await,
+        Endpoint::Brokers(ask) => Box::pin(http.brokers.answer(call, ask, request)).await,
+        Endpoint::Kubernetes => Box::pin(http.kubernetes.answer(call, request)).await,
         Endpoint::Door(door) => http.doors.answer(call, door, request).await,
         Endpoint::Explain => match &http.explain {
-            Some(explain) => explain.answer(call, request).await,
+            Some(explain) => Box::pin(explain.answer(call, request)).await,
             None => refuse(&request, Problem::new(StatusCode::NOT_FOUND, NOT_HERE)),
         },
         Endpoint::Wso2Home => dialect::wso2_home(request.headers()),
         Endpoint::Home => http.health.home(request.headers()),
-        Endpoint::Identity(act) => http.v1.answer(call, act, request).await,
+        Endpoint::Identity(act) => Box::pin(http.v1.answer(call, act, request)).await,
         Endpoint::Oauth(ask) => match &http.oauth {
-            Some(oauth) => oauth.answer(call.client.ip(), ask, request).await,
+            Some(oauth) => Box::pin(oauth.answer(call.client.ip(), ask, request)).await,
             None => oauth::absent(),
         },
         Endpoint::Oidc(ask) => match &http.oidc {
-            Some(oidc) => oidc.answer(call.client.ip(), ask, request).await,
+            Some(oidc) => Box::pin(oidc.answer(call.client.ip(), ask, request)).await,
             None => oidc::absent(),
         },
         Endpoint::Scim(ask) => match &http.scim {
-            Some(scim) => scim.answer(ask, request).await,
+            Some(scim) => Box::pin(scim.answer(ask, request)).await,
             None => scim::absent(),
         },
         Endpoint::Live => health::live(),
@@ -253,7 +258,7 @@ async fn dispatch(
         Endpoint::Metrics => {
             let presented =
                 Presented::from_request(request.method(), request.uri().path(), request.headers());
-            metrics(http, presented, request.headers()).await
+            Box::pin(metrics(http, presented, request.headers())).await
         }
     })
 }
