@@ -52,6 +52,14 @@ pub(crate) fn run(durward: &Path, plan: &Path, folder: &Path, env: &[(&str, &str
     if !matches!(output.status.code(), Some(0 | 1)) {
         return Err(said.trim_end().to_owned());
     }
+    record(folder)
+}
+
+/// What a run has left in its folder.
+///
+/// # Errors
+/// There is no record, or none that is understood.
+pub(crate) fn record(folder: &Path) -> Result<Run, String> {
     let path = folder.join("record.json");
     let text = std::fs::read(&path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
     let record = serde_json::from_slice(&text).map_err(|error| format!("`{}`: {error}", path.display()))?;

@@ -18,6 +18,7 @@ mod faults;
 mod folders;
 mod frameworks;
 mod fuzz;
+mod gateways;
 mod generate;
 mod generators;
 mod instructions;
@@ -85,6 +86,11 @@ cargo xtask <command>
                          --binary DURWARD   what makes the load      --seconds N  --rounds N  --only NAME
   fuzz [TARGET]          fuzz one target, or all in turn      --seconds N   how long each (default 60)
                          --asan          watch memory, too: AddressSanitizer
+  gateways               measure what a check of each request costs nginx, Caddy, HAProxy and Envoy, set up as the manual says, beside the same
+                         gateways without it; and Envoy's calls on one connection
+                         --rounds N  --seconds N  --rate N  --users N  --only NAME (calls is one)  --json FILE
+                         --binary DURWARD   what is asked         --driver DURWARD     what makes the load
+                         --checks PROGRAM   the example envoy_checks of durward-bench
   generate               write the generated documents again  --check       only say which are stale
   generators             measure `durward lab run` beside wrk, hey and k6, those that are installed
                          --rounds N  --seconds N  --users N  --rate N  --binary DURWARD
@@ -150,6 +156,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["faults", rest @ ..] => faults::run_alone(rest),
         ["frameworks", rest @ ..] => frameworks::run_alone(rest),
         ["fuzz", rest @ ..] => fuzz::run_alone(rest),
+        ["gateways", rest @ ..] => gateways::run_alone(rest),
         ["generate"] => generate::run(generate::Mode::Write),
         ["generate", "--check"] => generate::run(generate::Mode::Check),
         ["opcua", names @ ..] => opcua::run_alone(names),

@@ -29,8 +29,7 @@ pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 /// What vendors say of the trace.
 pub const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// Does this for a request of that trace.
-// Not an `async fn`, which would hold the work twice: as it came, and as it is done.
+/// Does this for a request of that trace. What is returned holds the work once: an `async fn` would have room for it twice.
 pub fn scope<F: Future>(trace: Trace, work: F) -> impl Future<Output = F::Output> {
     CURRENT.scope(trace, work)
 }

@@ -105,6 +105,12 @@ pub trait UserDirectory: Send + Sync {
     /// What is known of a user.
     fn account<'a>(&'a self, user: &'a User) -> DirectoryFuture<'a, Option<Account>>;
 
+    /// The same at once and on the caller's thread, as [`UserDirectory::account`] would say it; `None` of a directory that has to be asked.
+    fn account_at_hand(&self, user: &User) -> Option<Result<Option<Arc<Account>>, DirectoryFault>> {
+        let _ = user;
+        None
+    }
+
     /// The code as one that is used, if this is one of the user's second step. It is used up by that, here and where others share
     /// this directory; nodes that do not share it are told. A directory that has no second steps gives nothing; then no account of
     /// its has one.
@@ -248,6 +254,10 @@ impl UserDirectory for Embedded {
     /// Does not block: users are in memory.
     fn account<'a>(&'a self, user: &'a User) -> DirectoryFuture<'a, Option<Account>> {
         Box::pin(async move { Ok(self.store.account(user)?) })
+    }
+
+    fn account_at_hand(&self, user: &User) -> Option<Result<Option<Arc<Account>>, DirectoryFault>> {
+        Some(self.store.shared_account(user).map_err(DirectoryFault::from))
     }
 
     /// Writes down that the code is used: on a thread, for the disk.

@@ -1,6 +1,7 @@
 //! What tests need and the repository does not hold: recorded data, programs of others, and servers of PostgreSQL; and chance from a seed. A test without them is skipped, which one
-//! line on stderr says; where nothing may be skipped (`CI=true`), it fails. Also where the repository is.
+//! line on stderr says; where nothing may be skipped (`CI=true`), it fails. Also where the repository is, and gateways as its manual sets them up.
 
+pub mod gateways;
 mod java;
 mod postgres;
 mod random;

@@ -15,6 +15,7 @@ mod server;
 
 use crate::built;
 use crate::report::{Outcome, Report};
+pub(crate) use parties::envoy_program;
 use puppet::Puppet;
 use scenarios::{DECIDED, ENFORCED, Scenario, Stage};
 use scripts::{BROWSER, PASSKEYS, SCRIPTS};

@@ -60,13 +60,21 @@ pub(super) fn spring() -> Result<Command, Missing> {
 
 /// Envoy as its package on PyPI has it, asking durward as `docs/gateways-envoy.md` says.
 pub(super) fn envoy() -> Result<Command, Missing> {
-    let own = scripts("envoy");
-    let python = python_environment(&folder("envoy")?, &own.join("requirements.txt"))?;
-    let found = output_of(Command::new(python).args(["-c", "import envoy; print(envoy.__path__[0])"]))?;
     let mut command = Command::new(tool(NODE)?);
-    command.arg(own.join("envoy.mjs")).env("MANUAL", metadata::root().join("docs"));
-    command.env("ENVOY", Path::new(found.trim()).join("_bin/envoy"));
+    command.arg(scripts("envoy").join("envoy.mjs")).env("MANUAL", metadata::root().join("docs"));
+    command.env("ENVOY", envoy_program()?);
     Ok(command)
+}
+
+/// Envoy itself.
+///
+/// # Errors
+/// There is no Python, or pip does not find the package.
+pub(crate) fn envoy_program() -> Result<PathBuf, Missing> {
+    let requirements = scripts("envoy").join("requirements.txt");
+    let python = python_environment(&folder("envoy")?, &requirements)?;
+    let found = output_of(Command::new(python).args(["-c", "import envoy; print(envoy.__path__[0])"]))?;
+    Ok(Path::new(found.trim()).join("_bin/envoy"))
 }
 
 /// The page's only block in a language.

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use crate::release;
 use crate::tools::find;
+pub(crate) use peer::of_durward;
 use peer::{Load, Peer, Seen};
 
 const USAGE: &str =
@@ -127,7 +128,7 @@ fn of_children() -> Result<f64, String> {
 }
 
 /// Processor time of a process, in seconds.
-fn of_process(id: u32) -> Result<f64, String> {
+pub(crate) fn of_process(id: u32) -> Result<f64, String> {
     ticks(&format!("/proc/{id}/stat"), [13, 14])
 }
 
@@ -201,7 +202,8 @@ fn start(name: &'static str, mut command: Command, port: u16, path: &str) -> Res
     Ok(target)
 }
 
-fn free_port() -> Result<u16, String> {
+/// A port that nobody listened on a moment ago.
+pub(crate) fn free_port() -> Result<u16, String> {
     let held = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     held.map(|address| address.port()).map_err(|error| format!("no free port: {error}"))
 }

@@ -28,11 +28,11 @@ impl fmt::Display for Load {
 
 /// What came of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     pub(super) requests: f64,
-    pub(super) rate: f64,
-    pub(super) p50_ms: f64,
-    pub(super) p99_ms: f64,
+    pub(crate) rate: f64,
+    pub(crate) p50_ms: f64,
+    pub(crate) p99_ms: f64,
     /// Microseconds of processor time a request: the generator's, and the target's.
     pub(super) own_us: f64,
     pub(super) target_us: f64,
@@ -159,7 +159,7 @@ fn script(url: &str, load: Load, seconds: u32) -> String {
 }
 
 /// The line of the one point: `... 64 users  135092.1  0.44 ms  0.60 ms  0.87 ms  5.00 ms  0.00%  90%`.
-fn of_durward(text: &str) -> Option<Seen> {
+pub(crate) fn of_durward(text: &str) -> Option<Seen> {
     let line = text.lines().nth(1)?;
     let (_, rest) = line.split_once("users ").or_else(|| line.split_once("arrivals/s "))?;
     let numbers: Vec<f64> = rest.split_whitespace().filter_map(|word| word.parse().ok()).collect();

@@ -182,7 +182,7 @@ impl Directory {
         let entries = table.take(user, *revision, entry);
         kept.extend(entries.into_iter().map(|entry| (user.clone(), entry)));
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        changes.extend(table.change(user, before.as_ref(), ChangeOrigin::OtherNode));
+        changes.extend(table.change(user, before.as_deref(), ChangeOrigin::OtherNode));
         true
     }
 

@@ -122,7 +122,7 @@ impl Directory {
 
     /// All users, by realm and name.
     pub fn list(&self) -> Vec<Account> {
-        let mut all: Vec<Account> = self.table().users.values().cloned().collect();
+        let mut all: Vec<Account> = self.table().users.values().map(|account| Account::clone(account)).collect();
         all.sort_by(|a, b| (&a.realm, &a.subject).cmp(&(&b.realm, &b.subject)));
         all
     }
@@ -163,7 +163,8 @@ impl Directory {
         let mut after: HashMap<User, Account> = HashMap::new();
         for (at, line) in (0..).zip(lines) {
             let user = line.user().map_err(|error| ImportError { at, error })?;
-            let before = after.remove(&user).or_else(|| self.table().users.get(&user).cloned());
+            let known = || self.table().users.get(&user).map(|account| Account::clone(account));
+            let before = after.remove(&user).or_else(known);
             let account = line.over(now, before.unwrap_or_else(|| Account::new(&user)));
             after.insert(user, account);
         }
@@ -242,7 +243,7 @@ impl Directory {
         let mut journal = self.journal();
         let held = self.hold(&mut journal)?;
         let found = self.table().users.get(user).filter(|account| is_expected(account)).cloned();
-        let Some(mut account) = found else { return Ok(false) };
+        let Some(mut account) = found.map(Arc::unwrap_or_clone) else { return Ok(false) };
         change(&mut account);
         self.keep(&mut journal, held.as_ref(), vec![(user.clone(), account)], confirmation)?;
         Ok(true)
@@ -255,7 +256,7 @@ impl Directory {
 
     /// Shows all users, in no order.
     pub(super) fn visit(&self, see: &mut dyn FnMut(&Account)) {
-        self.table().users.values().for_each(see);
+        self.table().users.values().for_each(|account| see(account));
     }
 
     /// Makes all of these changes, or none where one of the accounts is not what it is said to be. Returns whether they were made.
@@ -267,7 +268,7 @@ impl Directory {
             let (old, new) = (named(before.as_ref())?, named(after.as_ref())?);
             let is_renamed = old != new;
             let table = self.table();
-            if old.as_ref().is_some_and(|old| table.users.get(old) != before.as_ref())
+            if old.as_ref().is_some_and(|old| table.users.get(old).map(|known| &**known) != before.as_ref())
                 || is_renamed && new.as_ref().is_some_and(|new| table.users.contains_key(new))
             {
                 return Ok(false);
@@ -357,13 +358,13 @@ impl Directory {
                 std::mem::replace(&mut *table, all).users
             };
             let changed =
-                |(user, account): (&User, &Account)| table.change(user, Some(account), ChangeOrigin::Here);
+                |(user, account): (&User, &Arc<Account>)| table.change(user, Some(&**account), ChangeOrigin::Here);
             changes.extend(before.iter().filter_map(changed));
         } else {
             for (user, entry) in entries {
                 let before = table.users.get(&user).cloned();
                 table.apply(user.clone(), entry);
-                changes.extend(table.change(&user, before.as_ref(), ChangeOrigin::Here));
+                changes.extend(table.change(&user, before.as_deref(), ChangeOrigin::Here));
             }
         }
         if let Some(cluster) = self.cluster.get().filter(|_| !table.unsent.is_empty()) {
@@ -443,6 +444,10 @@ impl UserStore for Directory {
     }
 
     fn account(&self, user: &User) -> Result<Option<Account>, IdentityError> {
+        Ok(self.shared_account(user)?.map(Arc::unwrap_or_clone))
+    }
+
+    fn shared_account(&self, user: &User) -> Result<Option<Arc<Account>>, IdentityError> {
         Ok(self.table().users.get(user).cloned())
     }
 

@@ -82,6 +82,14 @@ pub trait UserStore: Send + Sync {
     /// The store cannot say at the moment.
     fn account(&self, user: &User) -> Result<Option<Account>, IdentityError>;
 
+    /// The same, shared with the store where the account lies there as it is.
+    ///
+    /// # Errors
+    /// As [`UserStore::account`].
+    fn shared_account(&self, user: &User) -> Result<Option<Arc<Account>>, IdentityError> {
+        Ok(self.account(user)?.map(Arc::new))
+    }
+
     /// The code as one that is used, if this is one of the user's second step or a recovery code. It is used up by that: the same
     /// code is refused afterwards, also on other nodes that share the store. Nodes that do not share it tell each other of the code.
     ///

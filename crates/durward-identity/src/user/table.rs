@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -80,7 +81,8 @@ impl JournalEntry {
 /// The accounts by name.
 #[derive(Default)]
 pub(super) struct AccountTable {
-    pub(super) users: HashMap<User, Account>,
+    /// Those who look up a user share the account with the table, which puts another one in its place when it changes.
+    pub(super) users: HashMap<User, Arc<Account>>,
     /// Users by what authenticators call them. INVARIANT: each user with a handle, and nobody else.
     handles: HashMap<UserHandle, User>,
     /// Removed users, and when they were removed: their earlier sessions are over, also where that is heard of later.
@@ -113,15 +115,15 @@ impl AccountTable {
         match entry {
             JournalEntry::Put(account) => {
                 let handle = account.passkeys.handle().copied();
-                let before = self.users.insert(user.clone(), *account);
-                self.forget_handle(before.as_ref(), &user);
+                let before = self.users.insert(user.clone(), Arc::new(*account));
+                self.forget_handle(before.as_deref(), &user);
                 if let Some(handle) = handle {
                     self.handles.insert(handle, user);
                 }
             }
             JournalEntry::Remove { at_ms, .. } => {
                 let before = self.users.remove(&user);
-                self.forget_handle(before.as_ref(), &user);
+                self.forget_handle(before.as_deref(), &user);
                 self.removed.insert(user, at_ms);
             }
             // Reading refuses it.
@@ -176,7 +178,7 @@ impl AccountTable {
     /// What is known of a user, as a journal holds it.
     pub(super) fn entry(&self, user: &User) -> Option<JournalEntry> {
         if let Some(account) = self.users.get(user) {
-            return Some(JournalEntry::Put(Box::new(account.clone())));
+            return Some(JournalEntry::Put(Box::new(Account::clone(account))));
         }
         self.removed.get(user).map(|at_ms| removal(user, *at_ms))
     }
@@ -267,7 +269,7 @@ impl AccountTable {
         before: Option<&Account>,
         origin: ChangeOrigin,
     ) -> Option<UserChange> {
-        let after = self.users.get(user);
+        let after = self.users.get(user).map(|account| &**account);
         let ends_sessions = match before {
             Some(before) => before.loses_sessions(after),
             None => after.is_some_and(Account::is_only_steps),

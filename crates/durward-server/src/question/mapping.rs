@@ -96,14 +96,16 @@ impl Maker {
             Maker::Path(path) => return path.value(question),
             Maker::Object { spread, members } => (spread, members),
         };
-        let mut object = ObjectBuilder::new();
+        let spread = spread.as_ref().map(|path| path.value(question));
+        let spread = spread.as_ref().and_then(Value::as_object);
+        let mut object = ObjectBuilder::with_capacity(members.len() + spread.map_or(0, |all| all.len()));
         for (name, maker) in members {
             let value = maker.value(question);
             if !value.is_undefined() {
                 object.insert(name.clone(), value);
             }
         }
-        if let Some(Value::Object(all)) = spread.as_ref().map(|path| path.value(question)) {
+        if let Some(all) = spread {
             for (name, value) in all.iter() {
                 if !members.iter().any(|(named, _)| named == name) {
                     object.insert(name.clone(), value.clone());

@@ -31,7 +31,7 @@ use smol_str::SmolStr;
 use crate::access::auth::Identity;
 use crate::access::rates::Rates;
 use crate::access::subject::fence::Fence;
-use crate::access::subject::{Shown, Subjects};
+use crate::access::subject::{FoundSubject, Shown, Subjects};
 use crate::base::metrics::Metrics;
 use crate::base::settings::{AuthzenLanguage, AuthzenSettings};
 use crate::decider::{Decider, DeciderSlot};
@@ -98,12 +98,15 @@ pub(crate) struct Question {
 }
 
 /// On whose word the subject of a question is who it says.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub(crate) enum SubjectBy {
     /// On the caller's, who must be one that may assert subjects.
     Caller,
     /// On that of a token, which is looked at when the question is decided. Type, id and properties of the subject mean nothing.
     Token(Shown),
+    /// On that of a token which the surface has just looked at, and looks at no second time. Type, id and properties of the subject mean
+    /// nothing.
+    Found(Arc<FoundSubject>),
     /// On that of the surface, which verified credentials of the subject, or says of its own that there is nobody. What a caller wrote
     /// must never come by this way.
     Verified,
@@ -235,7 +238,7 @@ impl Asker {
         {
             return Err(Wrong::too_many());
         }
-        if *subject == SubjectBy::Caller && !self.lets_assert(asked.caller) {
+        if matches!(subject, SubjectBy::Caller) && !self.lets_assert(asked.caller) {
             return Err(Wrong::asserted());
         }
         if self.is_asked_in_xacml(&asked.caller.tenant) {

@@ -9,8 +9,8 @@ use durward_pdp::record::{Record, Recorded};
 use hyper::StatusCode;
 
 use super::{Asked, Asker, Panicked, Question, SubjectBy, Verdict, Wrong};
-use crate::access::subject::Shown;
 use crate::access::subject::fence::SubjectError;
+use crate::access::subject::{Shown, document};
 use crate::decider::{Decision, Full, Once, Outcome, Subscription};
 
 impl Asker {
@@ -23,7 +23,16 @@ impl Asker {
         let subscription = self.subscription(question, by);
         self.check_subject(asked, subscription.element(Element::Subject), by)?;
         let account = self.recorder.account(|| asked.as_logged());
-        let account = account.map(|account| account.asks_once(&subscription, asked.length));
+        let account = account.map(|account| match by {
+            // A log has the subject as it was shown, however often it was looked at.
+            SubjectBy::Found(found) => {
+                let as_shown = self.mapping.subscription(question, Some(named_by(found.shown())));
+                account.asks_once(&as_shown, asked.length)
+            }
+            SubjectBy::Caller | SubjectBy::Token(_) | SubjectBy::Verified => {
+                account.asks_once(&subscription, asked.length)
+            }
+        });
         let begun = Instant::now();
         let (decision, record) = self.decided(asked, subscription).await?;
         let verdict = Verdict::of_sapl(&decision);
@@ -47,6 +56,8 @@ impl Asker {
     ) -> Result<(), Wrong> {
         let checked = match by {
             SubjectBy::Verified => self.fence.check_verified(subject),
+            // What is bound to a key is never found: whoever looked has seen no proof.
+            SubjectBy::Found(_) => Ok(()),
             SubjectBy::Caller | SubjectBy::Token(_) => self.fence.check(subject, asked.caller),
         };
         checked.map_err(|error| match error {
@@ -84,12 +95,19 @@ impl Asker {
     }
 }
 
-/// What is in the place of a subject that is named by a token.
+/// What is in the place of a subject that is named by a token: the token, or whose it was found to be.
 fn shown_subject(by: &SubjectBy) -> Option<Value> {
-    let (name, token) = match by {
-        SubjectBy::Caller | SubjectBy::Verified => return None,
-        SubjectBy::Token(Shown::Session(token)) => ("session", token),
-        SubjectBy::Token(Shown::Jwt(token)) => ("jwt", token),
+    match by {
+        SubjectBy::Caller | SubjectBy::Verified => None,
+        SubjectBy::Token(shown) => Some(named_by(shown)),
+        SubjectBy::Found(found) => Some(document::of(found.subject())),
+    }
+}
+
+fn named_by(shown: &Shown) -> Value {
+    let (name, token) = match shown {
+        Shown::Session(token) => ("session", token),
+        Shown::Jwt(token) => ("jwt", token),
     };
-    Some(Value::object([(name, Value::Text(token.clone()))]))
+    Value::object([(name, Value::Text(token.clone()))])
 }

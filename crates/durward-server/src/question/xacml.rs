@@ -37,6 +37,7 @@ impl Asker {
         };
         let token = match by {
             SubjectBy::Token(token) => Some(token),
+            SubjectBy::Found(found) => Some(found.shown()),
             SubjectBy::Caller | SubjectBy::Verified => None,
         };
         let request = self.attributes.request(question, token)?;
@@ -58,14 +59,21 @@ impl Asker {
 
     /// The request with the subject that a token names.
     async fn named(&self, asked: &Asked<'_>, request: Request, by: &SubjectBy) -> Result<Named, Wrong> {
-        let lets_assert = *by == SubjectBy::Verified || self.lets_assert(asked.caller);
+        let is_verified = matches!(by, SubjectBy::Verified);
+        let lets_assert = is_verified || self.lets_assert(asked.caller);
         match attributes::looked_at(&request, lets_assert).map_err(Wrong::request)? {
             None => Ok(Named::of(request)),
             // Nothing that was verified is a token to be looked at, whatever its properties are called.
-            Some(_) if *by == SubjectBy::Verified => Err(Wrong::request(SubjectError::Mixed.to_string())),
+            Some(_) if is_verified => Err(Wrong::request(SubjectError::Mixed.to_string())),
             Some(tokens) => {
                 let subjects = self.subjects.as_ref().ok_or_else(|| Wrong::request(NO_SESSIONS))?;
-                Box::pin(tokens.named(request, subjects)).await.map_err(Wrong::request)
+                let named = match by {
+                    SubjectBy::Found(found) => tokens.named_as(request, subjects, found),
+                    SubjectBy::Caller | SubjectBy::Token(_) | SubjectBy::Verified => {
+                        Box::pin(tokens.named(request, subjects)).await
+                    }
+                };
+                named.map_err(Wrong::request)
             }
         }
     }

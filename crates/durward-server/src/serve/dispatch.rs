@@ -62,7 +62,9 @@ pub(super) async fn answer(
     let (name, mut answer) = trace::scope(trace, routed(http, peer, &call, request)).await;
     // Whatever this says may be different a moment later.
     answer.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    if let Ok(id) = HeaderValue::try_from(call.id.as_str()) {
+    if let Ok(mut id) = HeaderValue::try_from(call.id.as_str()) {
+        // It never comes again: HTTP/2 is to remember it in no table of fields.
+        id.set_sensitive(true);
         answer.headers_mut().insert(REQUEST_ID, id);
     }
     let is_refused = answer.status().is_client_error() || answer.status().is_server_error();
@@ -89,6 +91,9 @@ pub(super) async fn answer(
 }
 
 /// The answer of what is at the path, and what the request is counted under.
+///
+/// What seldom answers is boxed, here and in [`dispatch`]: a request's task has room for the largest of all that could answer it, and is
+/// moved several times before it begins.
 async fn routed(
     http: &Http,
     peer: Peer,
@@ -239,7 +244,7 @@ async fn dispatch(
         },
         Endpoint::Wso2Home => dialect::wso2_home(request.headers()),
         Endpoint::Home => http.health.home(request.headers()),
-        Endpoint::Identity(act) => http.v1.answer(call, act, request).await,
+        Endpoint::Identity(act) => Box::pin(http.v1.answer(call, act, request)).await,
         Endpoint::Oauth(ask) => match &http.oauth {
             Some(oauth) => Box::pin(oauth.answer(call.client.ip(), ask, request)).await,
             None => oauth::absent(),

@@ -394,10 +394,25 @@ impl Service {
     /// # Errors
     /// There is no such realm, or its directory cannot say.
     pub async fn account(&self, user: &User) -> Result<Option<Account>, Failed> {
-        let users = self.users(user.realm()).ok_or(Failed::UnknownRealm)?;
-        let user = user.clone();
+        Ok(self.shared_account(user).await?.map(Arc::unwrap_or_clone))
+    }
+
+    /// The same, shared with the directory where it can be: for those who only look.
+    ///
+    /// # Errors
+    /// As [`Service::account`].
+    pub async fn shared_account(&self, user: &User) -> Result<Option<Arc<Account>>, Failed> {
+        let users = self.parts().realms.get(user.realm()).ok_or(Failed::UnknownRealm)?;
+        // A task of its own costs more than all else that is asked about a session.
+        if let Some(found) = users.account_at_hand(user) {
+            return found.map_err(failed);
+        }
+        let (users, user) = (Arc::clone(users), user.clone());
         let answer = self.0.parts.runtime.spawn(async move { users.account(&user).await });
-        answer.await.map_or(Err(Failed::Unavailable(Lack::Store)), |found| found.map_err(failed))
+        match answer.await {
+            Ok(found) => Ok(found.map_err(failed)?.map(Arc::new)),
+            Err(_) => Err(Failed::Unavailable(Lack::Store)),
+        }
     }
 
     /// The account of a user who may still log in: `None` where they were removed or disabled. Directories outside do not tell of that, so

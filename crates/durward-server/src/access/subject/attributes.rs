@@ -16,7 +16,7 @@ use durward_pdp::{Decision, Request, Response, ResultOf, Value};
 use jiff::Timestamp;
 use smol_str::{SmolStr, format_smolstr};
 
-use super::{NotTaken, SessionUser, Shown, Subject, Subjects, fence};
+use super::{FoundSubject, NotTaken, SessionUser, Shown, Subject, Subjects, fence};
 use crate::access::issued::Good;
 
 /// What begins with this, only durward says.
@@ -159,7 +159,7 @@ impl WithTokens {
     /// # Errors
     /// A token that is none by its form, or of a kind that there is not.
     pub(crate) async fn named(self, request: Request, subjects: &Subjects) -> Result<Named, Wrong> {
-        let mut found: ResolvedTokens = Vec::new();
+        let mut found: Vec<(Shown, Result<Subject, NotTaken>)> = Vec::new();
         for category in request.categories.iter() {
             let Some(token) = shown(category)? else { continue };
             has_setting(&token, subjects)?;
@@ -172,18 +172,38 @@ impl WithTokens {
             }
         }
         let has_refused = found.iter().any(|(_, subject)| subject.is_err());
-        let categories = replaced(&request.categories, &found)?;
+        let categories = replaced(&request.categories, |token| {
+            let found = found.iter().find(|(known, _)| known == token);
+            found.map_or(Err(NotTaken::Unknown), |(_, subject)| subject.as_ref().map_err(|why| *why))
+        })?;
         let combines = has_refused && request.combined_decision;
         let combined_decision = request.combined_decision && !combines;
         Ok(Named { request: Request { categories, combined_decision, ..request }, has_refused, combines })
     }
+
+    /// The same for the one subject of a request, whose token has just been looked at.
+    ///
+    /// # Errors
+    /// As [`WithTokens::named`].
+    pub(crate) fn named_as(
+        self,
+        request: Request,
+        subjects: &Subjects,
+        found: &FoundSubject,
+    ) -> Result<Named, Wrong> {
+        has_setting(found.shown(), subjects)?;
+        let categories = replaced(&request.categories, |token| {
+            if token == found.shown() { Ok(found.subject()) } else { Err(NotTaken::Unknown) }
+        })?;
+        Ok(Named::of(Request { categories, ..request }))
+    }
 }
 
-/// The subject of each token, or why it has none.
-type ResolvedTokens = Vec<(Shown, Result<Subject, NotTaken>)>;
-
 /// The same categories with the subjects in the places of their tokens.
-fn replaced(old: &Categories, found: &ResolvedTokens) -> Result<Categories, Wrong> {
+fn replaced<'s>(
+    old: &Categories,
+    subject_of: impl Fn(&Shown) -> Result<&'s Subject, NotTaken>,
+) -> Result<Categories, Wrong> {
     let mut new = Categories::with_capacity(old.len(), old.attribute_count() + 16);
     for category in old.iter() {
         let Some(token) = shown(category)? else {
@@ -195,10 +215,10 @@ fn replaced(old: &Categories, found: &ResolvedTokens) -> Result<Categories, Wron
             new.set_content(Arc::clone(content));
         }
         category.attributes().filter(|one| !is_token(one)).for_each(|one| new.copy_attribute(one));
-        match found.iter().find(|(known, _)| *known == token).map(|(_, subject)| subject) {
-            Some(Ok(subject)) => write(&mut new, subject),
-            Some(Err(NotTaken::Refused)) => mark(&mut new, Decision::Deny),
-            Some(Err(NotTaken::Unknown)) | None => mark(&mut new, Decision::Indeterminate),
+        match subject_of(&token) {
+            Ok(subject) => write(&mut new, subject),
+            Err(NotTaken::Refused) => mark(&mut new, Decision::Deny),
+            Err(NotTaken::Unknown) => mark(&mut new, Decision::Indeterminate),
         }
     }
     Ok(new)

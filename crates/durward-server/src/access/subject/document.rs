@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use durward_pdp::ir::Value;
-use durward_pdp::ir::json;
-use durward_pdp::ir::value::Object;
+use durward_pdp::ir::value::{Object, ObjectBuilder};
 use durward_session::identity::user::Account;
-use serde_json::{Map, json};
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 
-use super::{Shown, Subject};
+use super::{SessionUser, Shown, Subject};
 
 /// The keys of subjects that are tokens.
 pub(crate) const TOKENS: [&str; 2] = ["session", "jwt"];
@@ -41,28 +39,75 @@ pub(crate) fn of_account(account: &Account) -> Arc<Object> {
     )
 }
 
-/// The subject that policies see.
+/// The subject that policies see. Made of values, with no text between: a gateway's every request asks for one.
 pub(crate) fn of(subject: &Subject) -> Value {
-    let mut members = Map::new();
-    if let Some(user) = &subject.user {
-        let properties: Map<String, serde_json::Value> =
-            user.session.properties.iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-        members.extend([
-            ("user".to_owned(), json!(user.who.user.subject())),
-            ("realm".to_owned(), json!(user.who.user.realm())),
-            ("session".to_owned(), json!(user.who.id.to_string())),
-            ("level".to_owned(), json!(user.level.0)),
-            ("groups".to_owned(), json!(user.account.groups)),
-            ("attributes".to_owned(), json!(user.account.attributes)),
-            ("properties".to_owned(), json!(properties)),
-        ]);
+    let text = |text: &str| Value::Text(text.into());
+    let texts = |texts: &[String]| Value::array(texts.iter().map(|one| text(one)));
+    let mut members = ObjectBuilder::with_capacity(10);
+    let mut say = |name: &'static str, value: Value| members.insert(SmolStr::new_static(name), value);
+    if let Some(SessionUser { who, session, account, level }) = &subject.user {
+        let attributes = account.attributes.iter().map(|(name, values)| (name.as_str(), texts(values)));
+        say("user", text(who.user.subject()));
+        say("realm", text(who.user.realm()));
+        say("session", Value::Text(format_smolstr!("{}", who.id)));
+        say("level", Value::number(i64::from(level.0)));
+        say("groups", texts(&account.groups));
+        say("attributes", Value::object(attributes));
+        say("properties", Value::object(session.properties.iter().map(|(name, value)| (name, text(value)))));
     }
     if let Some(good) = &subject.good {
-        members.extend([
-            ("client".to_owned(), json!(good.client)),
-            ("scopes".to_owned(), json!(good.scopes)),
-            ("audiences".to_owned(), json!(good.audiences)),
-        ]);
+        say("client", text(&good.client));
+        say("scopes", texts(&good.scopes));
+        say("audiences", texts(&good.audiences));
     }
-    json::read(json!(members).to_string().as_bytes()).unwrap_or(Value::Undefined)
+    Value::Object(Arc::new(members.finish()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use durward_session::Who;
+    use durward_session::identity::session::{Level, Properties, Session, SessionId, User};
+    use durward_session::identity::{Moment, Stamp};
+
+    use super::*;
+    use crate::access::issued::Good;
+
+    fn user() -> SessionUser {
+        let user = User::new("/", "ada").unwrap();
+        let mut account = Account::new(&user);
+        account.groups = vec!["staff".to_owned(), "a \"b\"".to_owned()];
+        account.attributes.insert("mail".to_owned(), vec!["ada@example.org".to_owned()]);
+        let (id, stamp, level) = (SessionId([7; 16]), Stamp::from_us(1), Level(3));
+        let (ends, idle, used) = (Moment::from_ms(9), Duration::ZERO, Moment::from_ms(1));
+        let mut properties = Properties::new();
+        properties.set("office", "7\\1").unwrap();
+        let session = Session { id, stamp, ends, idle, used, level, properties };
+        let who = Who { user, id, level, stamp, ends, idle };
+        SessionUser { who, session, account: Arc::new(account), level: Level(2) }
+    }
+
+    fn good() -> Good {
+        let (scopes, audiences) = (vec!["read".to_owned()], Vec::new());
+        Good { client: "shop".to_owned(), scopes, audiences, session: None, level: 0 }
+    }
+
+    /// Policies are written against these names, and logs are read by them.
+    #[test]
+    fn a_subject_says_who_it_is_in_one_object() {
+        let of_user = r#""user":"ada","realm":"/","session":"07070707070707070707070707070707","level":2,"groups":["staff","a \"b\""],"attributes":{"mail":["ada@example.org"]},"properties":{"office":"7\\1"}"#;
+        let of_token = r#""client":"shop","scopes":["read"],"audiences":[]"#;
+        for (subject, expected) in [
+            (Subject { user: Some(user()), good: None }, format!("{{{of_user}}}")),
+            (Subject { user: None, good: Some(good()) }, format!("{{{of_token}}}")),
+            (Subject { user: Some(user()), good: Some(good()) }, format!("{{{of_user},{of_token}}}")),
+        ] {
+            let value = of(&subject);
+            assert_eq!(value.to_json(), expected);
+            let read = durward_pdp::ir::json::read(&expected).unwrap();
+            assert!(value.equals(&read), "the same as the text of it: {expected}");
+            assert!(shown(&value).is_none(), "no token is read in it");
+        }
+    }
 }

@@ -67,9 +67,27 @@ pub(crate) struct Subject {
 pub(crate) struct SessionUser {
     pub(crate) who: Who,
     pub(crate) session: Session,
-    pub(crate) account: Account,
+    pub(crate) account: Arc<Account>,
     /// How sure it is who he is: no more than it was when what is shown was given.
     pub(crate) level: Level,
+}
+
+/// Who shows a token that is bound to no key, found a moment ago. Only [`Subjects::found`] makes one.
+pub(crate) struct FoundSubject {
+    shown: Shown,
+    subject: Subject,
+}
+
+impl FoundSubject {
+    /// What was shown.
+    pub(crate) fn shown(&self) -> &Shown {
+        &self.shown
+    }
+
+    /// Who it is.
+    pub(crate) fn subject(&self) -> &Subject {
+        &self.subject
+    }
 }
 
 /// What is asked.
@@ -144,6 +162,16 @@ impl Subjects {
     /// Who shows this. To show a session's token counts as using the session; to show a JWT does not.
     pub(crate) async fn find(&self, shown: &Shown) -> Result<Subject, NotTaken> {
         self.find_for(shown, Purpose::Use).await
+    }
+
+    /// The same as a value that stands for the token in what follows, so that it is looked at once. A token that is bound to a key is
+    /// refused: nobody here has seen that the key was shown.
+    pub(crate) async fn found(&self, shown: Shown) -> Result<FoundSubject, NotTaken> {
+        if shown.says_bound() {
+            return Err(NotTaken::Refused);
+        }
+        let subject = self.find(&shown).await?;
+        Ok(FoundSubject { shown, subject })
     }
 
     async fn find_for(&self, shown: &Shown, purpose: Purpose) -> Result<Subject, NotTaken> {
@@ -236,6 +264,7 @@ async fn with_account(
     session: Session,
     level: Level,
 ) -> Result<SessionUser, NotTaken> {
-    let account = service.active_account(&who.user).await?.ok_or(NotTaken::Refused)?;
+    let account = service.shared_account(&who.user).await?.filter(|account| !account.disabled);
+    let account = account.ok_or(NotTaken::Refused)?;
     Ok(SessionUser { who, session, account, level })
 }

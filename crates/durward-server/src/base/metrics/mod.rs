@@ -158,6 +158,24 @@ struct ByDoor {
     result: Word,
 }
 
+/// The kinds of gateways.
+const DOORS: [&str; 6] = ["nginx", "caddy", "traefik", "haproxy", "envoy", "envoy-http"];
+
+/// What gateways are answered.
+const DOOR_RESULTS: [&str; 6] = ["allow", "deny", "refuse", "redirect", "unauthenticated", "unavailable"];
+
+impl ByDoor {
+    /// All there are, those of a door beside each other.
+    fn all() -> Vec<ByDoor> {
+        let of = |door| DOOR_RESULTS.map(|result| ByDoor { door: Word(door), result: Word(result) });
+        DOORS.iter().flat_map(|door| of(*door)).collect()
+    }
+}
+
+fn place_of(words: &[&str], word: &str) -> Option<usize> {
+    words.iter().position(|known| *known == word)
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByLimit {
     limit: Word,
@@ -177,7 +195,7 @@ pub(crate) struct Metrics {
     pub(crate) connections_open: Gauge,
     connections: Family<ByResult, Counter>,
     limits_hit: Family<ByLimit, Counter>,
-    door_answers: Family<ByDoor, Counter>,
+    door_answers: Tally<ByDoor>,
     policy_loads: Family<ByResult, Counter>,
     policy_warnings: Gauge,
     known_names: Gauge,
@@ -258,7 +276,7 @@ impl Metrics {
         );
         let limits_hit = Family::default();
         registry.register("limits_hit", "Times a limit was hit, by setting", limits_hit.clone());
-        let door_answers = Family::default();
+        let door_answers = Tally::new(ByDoor::all(), |_| true);
         let help = "Answers to gateways, by kind of gateway and result";
         registry.register("door_answers", help, door_answers.clone());
         let policy_loads = Family::default();
@@ -350,16 +368,13 @@ impl Metrics {
 
     /// Counts an answer to a gateway.
     pub(crate) fn door_answered(&self, door: &'static str, result: &'static str) {
-        self.door_answers.get_or_create(&ByDoor { door: Word(door), result: Word(result) }).inc();
+        let places = (place_of(&DOORS, door), place_of(&DOOR_RESULTS, result));
+        let cell = places.0.zip(places.1).map(|(door, result)| door * DOOR_RESULTS.len() + result);
+        self.door_answers.count_at(cell, || ByDoor { door: Word(door), result: Word(result) });
     }
 
     /// What never happened is a zero and not a gap: alarms can be written before the first time.
     fn start_at_zero(&self) {
-        for door in ["nginx", "caddy", "traefik", "haproxy", "envoy", "envoy-http"] {
-            for result in ["allow", "deny", "refuse", "redirect", "unauthenticated", "unavailable"] {
-                drop(self.door_answers.get_or_create(&ByDoor { door: Word(door), result: Word(result) }));
-            }
-        }
         for surface in ["sse", "rsocket"] {
             drop(self.streams_open.get_or_create(&BySurface { surface: Word(surface) }));
         }

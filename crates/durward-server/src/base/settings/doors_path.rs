@@ -96,6 +96,14 @@ impl PathTemplate {
         })
     }
 
+    /// The text of the first segment, where it has to be this one.
+    pub(crate) fn first(&self) -> Option<&str> {
+        match self.segments.first() {
+            Some(Segment::Literal(text)) => Some(text),
+            Some(Segment::Any | Segment::Named(_)) | None => None,
+        }
+    }
+
     /// The named segments of a path that matches. A segment that is empty is none that a name or `*` stands for.
     pub(crate) fn of<'t>(&'t self, segments: &[&'t str]) -> Option<Vec<(&'t str, &'t str)>> {
         let is_long_enough = match self.is_open {

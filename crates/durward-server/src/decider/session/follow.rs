@@ -18,21 +18,12 @@ use durward_pdp::record::Record;
 use durward_session::Purpose;
 use smol_str::SmolStr;
 
-use super::with_subject;
+use super::{outcome, reason, with_subject};
 use crate::access::subject::{NotTaken, Shown, Subjects, Turn, Turning, document};
 use crate::decider::{Decider, Decision, Decisions, Full, Outcome, Subscription};
 
 /// How soon it is tried again where this node could not say.
 const TRY_AGAIN_AFTER: Duration = Duration::from_secs(1);
-
-/// How many decisions are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HowOften {
-    /// The first: nothing that comes later is of interest.
-    Once,
-    /// Each that is new.
-    Always,
-}
 
 /// A session that was found: the subject that policies see, and what tells what becomes of it.
 struct ResolvedSession {
@@ -44,12 +35,9 @@ struct ResolvedSession {
 
 type Finding = Pin<Box<dyn Future<Output = Result<ResolvedSession, NotTaken>> + Send>>;
 
-fn find(subjects: Subjects, shown: Shown, purpose: Purpose, often: HowOften) -> Finding {
+fn find(subjects: Subjects, shown: Shown, purpose: Purpose) -> Finding {
     Box::pin(async move {
-        let (subject, turn): (_, Turning) = match often {
-            HowOften::Always => subjects.follow(shown, purpose).await?,
-            HowOften::Once => (subjects.find(&shown).await?, Box::pin(std::future::pending())),
-        };
+        let (subject, turn) = subjects.follow(shown, purpose).await?;
         let subject = document::of(&subject);
         let text = format!("{subject:?}");
         Ok(ResolvedSession { subject, text, turn })
@@ -61,19 +49,12 @@ fn find_again(subjects: Subjects, shown: Shown) -> Finding {
     Box::pin(async move {
         loop {
             tokio::time::sleep(TRY_AGAIN_AFTER).await;
-            match find(subjects.clone(), shown.clone(), Purpose::Look, HowOften::Always).await {
+            match find(subjects.clone(), shown.clone(), Purpose::Look).await {
                 Err(NotTaken::Unknown) => {}
                 found => return found,
             }
         }
     })
-}
-
-fn outcome(not_taken: NotTaken) -> Outcome {
-    match not_taken {
-        NotTaken::Refused => Outcome::Deny,
-        NotTaken::Unknown => Outcome::Indeterminate,
-    }
 }
 
 pub(super) struct Follow {
@@ -82,7 +63,6 @@ pub(super) struct Follow {
     tenant: SmolStr,
     subscription: Subscription,
     shown: Shown,
-    often: HowOften,
     state: State,
     /// What is decided for the subject as it is.
     decided: Option<(String, Box<dyn Decisions>)>,
@@ -106,10 +86,9 @@ impl Follow {
         tenant: &str,
         subscription: Subscription,
         shown: Shown,
-        often: HowOften,
     ) -> Follow {
         // Asking is a use of the session.
-        let state = State::Finding(find(subjects.clone(), shown.clone(), Purpose::Use, often));
+        let state = State::Finding(find(subjects.clone(), shown.clone(), Purpose::Use));
         let tenant = tenant.into();
         Follow {
             subjects,
@@ -117,7 +96,6 @@ impl Follow {
             tenant,
             subscription,
             shown,
-            often,
             state,
             decided: None,
             said: None,
@@ -128,17 +106,11 @@ impl Follow {
     /// The session is not to be counted on. It may be later, where this node could not say.
     fn without(&mut self, why: NotTaken) -> Option<Arc<Decision>> {
         self.decided = None;
-        self.state = match (why, self.often) {
-            (NotTaken::Unknown, HowOften::Always) => {
-                State::Finding(find_again(self.subjects.clone(), self.shown.clone()))
-            }
-            (NotTaken::Refused, _) | (_, HowOften::Once) => State::Over,
+        self.state = match why {
+            NotTaken::Unknown => State::Finding(find_again(self.subjects.clone(), self.shown.clone())),
+            NotTaken::Refused => State::Over,
         };
-        let reason = match why {
-            NotTaken::Refused => "the token that the subject is named by is not accepted",
-            NotTaken::Unknown => "whether the subject's token is good cannot be said at the moment",
-        };
-        self.own(outcome(why), reason)
+        self.own(outcome(why), reason(why))
     }
 
     /// For good.
@@ -174,9 +146,7 @@ impl Follow {
             Turn::Over(why) => self.without(why),
             Turn::Stopped => self.over(Outcome::Indeterminate, "this node follows no sessions any more"),
             Turn::Changed => {
-                let finding =
-                    find(self.subjects.clone(), self.shown.clone(), Purpose::Look, HowOften::Always);
-                self.state = State::Finding(finding);
+                self.state = State::Finding(find(self.subjects.clone(), self.shown.clone(), Purpose::Look));
                 None
             }
         }

@@ -6,6 +6,7 @@
 //! that a stream stays open does not.
 
 mod follow;
+mod once;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,13 +19,13 @@ use durward_pdp::plan::Columns;
 use durward_pdp::record::Record;
 use smol_str::SmolStr;
 
-use follow::{Follow, HowOften};
+use follow::Follow;
+use once::DecideOnce;
 
 use super::{
-    Decider, Decision, Decisions, Full, MultiDecisions, MultiSubscription, Named, NoPlan, Once, Planning,
-    Subscription,
+    Decider, Decision, Decisions, Full, MultiDecisions, MultiSubscription, Named, NoPlan, Once, Outcome,
+    Planning, Subscription,
 };
-
 use crate::access::subject::{NotTaken, Shown, Subjects, document};
 
 /// Puts sessions in the place of tokens, before another one decides.
@@ -38,14 +39,30 @@ impl OfSessions {
         OfSessions { inner, subjects }
     }
 
-    fn follow(&self, tenant: &str, subscription: Subscription, shown: Shown, often: HowOften) -> Follow {
-        Follow::new(self.subjects.clone(), Arc::clone(&self.inner), tenant, subscription, shown, often)
+    fn follow(&self, tenant: &str, subscription: Subscription, shown: Shown) -> Follow {
+        Follow::new(self.subjects.clone(), Arc::clone(&self.inner), tenant, subscription, shown)
     }
 
     /// What is shown, where the subject is one.
     fn shown(&self, subscription: &Subscription) -> Option<Shown> {
         let shown = document::shown(subscription.element(Element::Subject));
         shown.filter(|shown| self.subjects.has(shown))
+    }
+}
+
+/// What is decided where a token is not to be counted on.
+fn outcome(not_taken: NotTaken) -> Outcome {
+    match not_taken {
+        NotTaken::Refused => Outcome::Deny,
+        NotTaken::Unknown => Outcome::Indeterminate,
+    }
+}
+
+/// Why, in the record.
+fn reason(not_taken: NotTaken) -> &'static str {
+    match not_taken {
+        NotTaken::Refused => "the token that the subject is named by is not accepted",
+        NotTaken::Unknown => "whether the subject's token is good cannot be said at the moment",
     }
 }
 
@@ -61,8 +78,8 @@ impl Decider for OfSessions {
         match self.shown(&subscription) {
             None => self.inner.decide_once(tenant, subscription),
             Some(shown) => {
-                let follow = self.follow(tenant, subscription, shown, HowOften::Once);
-                Ok(Once::Waiting(Box::new(follow)))
+                let (subjects, inner) = (self.subjects.clone(), Arc::clone(&self.inner));
+                Ok(Once::Waiting(Box::new(DecideOnce::new(subjects, inner, tenant, subscription, shown))))
             }
         }
     }
@@ -98,7 +115,7 @@ impl Decider for OfSessions {
     fn subscribe(&self, tenant: &str, subscription: Subscription) -> Result<Box<dyn Decisions>, Full> {
         match self.shown(&subscription) {
             None => self.inner.subscribe(tenant, subscription),
-            Some(shown) => Ok(Box::new(self.follow(tenant, subscription, shown, HowOften::Always))),
+            Some(shown) => Ok(Box::new(self.follow(tenant, subscription, shown))),
         }
     }
 
@@ -113,7 +130,7 @@ impl Decider for OfSessions {
         let mut members = Vec::new();
         for (id, subscription) in subscriptions.subscriptions {
             let decisions: Box<dyn Decisions> = match self.shown(&subscription) {
-                Some(shown) => Box::new(self.follow(tenant, subscription, shown, HowOften::Always)),
+                Some(shown) => Box::new(self.follow(tenant, subscription, shown)),
                 None => self.inner.subscribe(tenant, subscription)?,
             };
             members.push((id, decisions));

@@ -3,17 +3,17 @@
 //! What a client may hold of the server's memory by one connection is bounded: requests at once, bytes of headers, and bytes sent and
 //! not yet read, by the windows of flow control.
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use bytes::{Buf, Bytes};
+use durward_wire::ext_authz::CHECK;
 use http_body_util::Full;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderValue};
-use hyper::rt::Executor;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -22,6 +22,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::sleep_until;
 
+use super::in_place::{InPlace, Turn};
 use super::requests::{RequestGuard, Requests, TimeoutCheck};
 use super::rewound::Rewound;
 use super::{Activity, End, HEADER_COUNT_MAX};
@@ -61,7 +62,9 @@ where
     let settings = &http.settings.server;
     let requests = Arc::new(Requests::new(settings, http.settings.sapl.keep_alive()));
     activity.speaks_http2(&requests);
+    let tasks = InPlace::new(&requests);
     let service = service_fn(|request: Request<Incoming>| {
+        tasks.begins(request.uri().path() == CHECK);
         let (http, guard) = (Arc::clone(http), Arc::new(requests.begin()));
         let activity = Arc::clone(activity);
         async move {
@@ -79,7 +82,7 @@ where
         }
     });
     let header_bytes_max = u32::try_from(settings.header_bytes_max).unwrap_or(u32::MAX);
-    let connection = http2::Builder::new(Ending(Arc::clone(&requests)))
+    let connection = http2::Builder::new(tasks.clone())
         .max_concurrent_streams(REQUESTS_AT_ONCE_MAX)
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
@@ -94,10 +97,17 @@ where
     // Nothing can be late before that; what began meanwhile is looked at then.
     let pause = settings.idle_time_max().min(settings.request_time_max());
     let mut timer = pin!(sleep_until((Instant::now() + pause).into()));
+    let mut turn = Turn::default();
     poll_fn(|cx| {
         loop {
-            if let Poll::Ready(result) = connection.as_mut().poll(cx) {
+            let polled = connection.as_mut().poll(cx);
+            let has_answered = tasks.poll_new(&mut turn);
+            if let Poll::Ready(result) = polled {
                 return Poll::Ready(result.map_or_else(|error| End::Failed(error.into()), |()| End::Done));
+            }
+            if has_answered {
+                // What was answered is to be written.
+                continue;
             }
             if !is_told && stop.as_mut().poll(cx).is_ready() {
                 is_told = true;
@@ -125,23 +135,6 @@ where
         }
     })
     .await
-}
-
-/// Runs the task of each request until the request is late; what it had asked for is reset then, and others of its connection go on.
-#[derive(Clone)]
-struct Ending(Arc<Requests>);
-
-impl<F: Future + Send + 'static> Executor<F> for Ending {
-    /// The library hands over a request's task as soon as it has called the service for it.
-    fn execute(&self, task: F) {
-        let end = self.0.end_of_last();
-        tokio::spawn(async move {
-            tokio::select! {
-                _ = task => {}
-                () = end.notified() => {}
-            }
-        });
-    }
 }
 
 async fn answer(

@@ -8,6 +8,7 @@ mod congested;
 mod corked;
 mod http1;
 mod http2;
+mod in_place;
 mod requests;
 mod rewound;
 

@@ -97,7 +97,7 @@ impl Asking<'_> {
             return Ok(question);
         }
         let Question { mut subject, action, mut resource, context } = question;
-        if *by == SubjectBy::Caller {
+        if matches!(by, SubjectBy::Caller) {
             subject.properties = self.filled(&subject).await?;
         }
         resource.properties = self.filled(&resource).await?;

@@ -25,7 +25,7 @@ use durward_pdp::ir::value::{Object, ObjectBuilder};
 use durward_wire::percent::form_encoded;
 use hyper::StatusCode;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 use tokio::time::timeout;
 
 use crate::access::auth::{Authenticator, Denied as NotLetIn, Identity, Presented};
@@ -232,7 +232,7 @@ impl Surface {
         let call = request.call;
         let is_listed = self.settings.proxies.iter().any(|network| network.contains(call.peer.ip()));
         if is_listed || call.has_certificate {
-            return Ok(SmolStr::from(request.door.name()));
+            return Ok(SmolStr::new_static(request.door.name()));
         }
         let Some(credentials) = request.proxy_credentials else { return Err(Reason::Proxy.into()) };
         match self.authenticator.verify(Presented::from_header(Some(credentials))).await {
@@ -246,8 +246,12 @@ impl Surface {
     /// which the application believes by `_` in the place of `-`. To applications behind CGI and its heirs (WSGI, PHP, Rack) both are one.
     fn check_headers(&self, headers: &HeaderMap, route: &AskedRoute) -> Result<(), Reason> {
         let is_allowed = Oddities::of(&[DoorAllow::OverrideHeaders]).are_in(route.allowed);
-        let mut is_there = OVERRIDES.iter().any(|name| headers.contains_key(*name));
-        for name in headers.keys().map(HeaderName::as_str).filter(|name| name.contains('_')) {
+        let mut is_there = false;
+        for name in headers.keys().map(HeaderName::as_str) {
+            if !name.contains('_') {
+                is_there |= OVERRIDES.contains(&name);
+                continue;
+            }
             if self.believed.iter().any(|believed| is_look_alike(name, believed.as_str())) {
                 return Err(Reason::Identity);
             }
@@ -287,7 +291,8 @@ fn is_browser(headers: &HeaderMap, target: &Target<'_>) -> bool {
 fn question(request: &DoorRequest<'_>, target: &Target<'_>, route: AskedRoute, subject: Entity) -> Question {
     let text = |text: &str| Value::Text(text.into());
     let AskedRoute { action, resource_kind, resource_id, named, .. } = route;
-    let mut properties = ObjectBuilder::new();
+    let count = named.len() + 5 + usize::from(target.query.is_some());
+    let mut properties = ObjectBuilder::with_capacity(count);
     for (name, value) in named {
         properties.insert(name, Value::Text(value));
     }
@@ -303,9 +308,9 @@ fn question(request: &DoorRequest<'_>, target: &Target<'_>, route: AskedRoute, s
             properties.insert(name, text(value));
         }
     }
-    let mut context = ObjectBuilder::new();
+    let mut context = ObjectBuilder::with_capacity(2 + usize::from(request.extensions.is_some()));
     context.insert("door", text(request.door.name()));
-    context.insert("client", text(&request.client.to_string()));
+    context.insert("client", Value::Text(format_smolstr!("{}", request.client)));
     if let Some(extensions) = &request.extensions {
         context.insert("extensions", Value::Object(Arc::clone(extensions)));
     }

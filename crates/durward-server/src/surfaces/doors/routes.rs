@@ -1,5 +1,7 @@
 //! What a target is: an action on a resource, by `[[doors.routes]]`. The first route that matches counts, and what matches none is refused.
 
+use std::collections::HashMap;
+
 use smol_str::{SmolStr, SmolStrBuilder};
 
 use super::Named;
@@ -26,6 +28,7 @@ impl Asked {
 /// All routes.
 pub(super) struct Routes {
     routes: Vec<Route>,
+    index: Index,
     allowed: Oddities,
     default_tenant: SmolStr,
 }
@@ -33,6 +36,42 @@ pub(super) struct Routes {
 struct Route {
     settings: DoorRouteSettings,
     allowed: Oddities,
+    tenant: SmolStr,
+    /// Without one, the method says it.
+    action: Option<SmolStr>,
+    resource_kind: SmolStr,
+}
+
+/// The numbers of the routes that can match a path, by its first segment. Others need no look, and without it every answer is the same.
+struct Index {
+    /// By the text that a template begins with. INVARIANT: in each list, in their order, are the routes that begin so and all of `others`.
+    by_first: HashMap<SmolStr, Vec<usize>>,
+    /// Those that begin otherwise.
+    others: Vec<usize>,
+}
+
+impl Index {
+    fn new(routes: &[DoorRouteSettings]) -> Index {
+        let mut index = Index { by_first: HashMap::new(), others: Vec::new() };
+        for (number, route) in routes.iter().enumerate() {
+            match route.path.first() {
+                Some(text) => {
+                    let before = &index.others;
+                    index.by_first.entry(text.into()).or_insert_with(|| before.clone()).push(number);
+                }
+                None => {
+                    index.by_first.values_mut().for_each(|numbers| numbers.push(number));
+                    index.others.push(number);
+                }
+            }
+        }
+        index
+    }
+
+    /// The numbers of those for paths that begin with this segment.
+    fn of(&self, first: &str) -> &[usize] {
+        self.by_first.get(first).unwrap_or(&self.others)
+    }
 }
 
 /// What a target was found to be.
@@ -52,26 +91,30 @@ pub(super) struct Asked {
 
 impl Routes {
     pub(super) fn new(settings: &DoorsSettings, default_tenant: &str) -> Routes {
+        let default_tenant = SmolStr::from(default_tenant);
         let route = |route: &DoorRouteSettings| Route {
             settings: route.clone(),
             allowed: Oddities::of(&route.allow),
+            tenant: route.tenant.as_deref().map_or_else(|| default_tenant.clone(), SmolStr::from),
+            action: route.action.as_deref().map(SmolStr::from),
+            resource_kind: route.resource_type.as_str().into(),
         };
         Routes {
             routes: settings.routes.iter().map(route).collect(),
+            index: Index::new(&settings.routes),
             allowed: Oddities::of(&settings.allow),
-            default_tenant: default_tenant.into(),
+            default_tenant,
         }
     }
 
     /// # Errors
     /// No route matches, or the target is not clear enough for the one that does.
     pub(super) fn find(&self, target: &Target<'_>) -> Result<Asked, Reason> {
-        let method = SmolStr::from(target.method.to_ascii_lowercase());
         if self.routes.is_empty() {
             check(target, self.allowed)?;
             return Ok(Asked {
                 tenant: self.default_tenant.clone(),
-                action: method,
+                action: in_small_letters(target.method),
                 resource_kind: SmolStr::new_static("http"),
                 resource_id: target.path.as_str().into(),
                 named: Vec::new(),
@@ -80,27 +123,44 @@ impl Routes {
             });
         }
         let segments = target.segments();
-        let found = self.routes.iter().find_map(|route| {
-            let settings = &route.settings;
-            let is_meant = settings.is_for(target);
-            settings.path.of(&segments).filter(|_| is_meant).map(|named| (route, named))
-        });
-        let (Route { settings, allowed }, named) = found.ok_or(Reason::Route)?;
-        let allowed = self.allowed.and(*allowed);
+        let candidates = self.index.of(segments.first().copied().unwrap_or_default());
+        let candidates = candidates.iter().filter_map(|number| self.routes.get(*number));
+        let (route, named) = first_of(candidates, target, &segments).ok_or(Reason::Route)?;
+        let allowed = self.allowed.and(route.allowed);
         check(target, allowed)?;
-        let action = settings.action.as_deref().map_or(method, SmolStr::from);
-        let resource_id = filled(&settings.resource_id, target, &named);
+        let resource_id = filled(&route.settings.resource_id, target, &named);
         let named = named.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
         Ok(Asked {
-            tenant: settings.tenant.as_deref().map_or_else(|| self.default_tenant.clone(), SmolStr::from),
-            action,
-            resource_kind: settings.resource_type.as_str().into(),
+            tenant: route.tenant.clone(),
+            action: route.action.clone().unwrap_or_else(|| in_small_letters(target.method)),
+            resource_kind: route.resource_kind.clone(),
             resource_id,
             named,
-            is_for_anybody: settings.anonymous,
+            is_for_anybody: route.settings.anonymous,
             allowed,
         })
     }
+}
+
+/// A route, and the named segments of the path.
+type Matched<'r> = (&'r Route, Vec<(&'r str, &'r str)>);
+
+/// The first of them that matches.
+fn first_of<'r>(
+    mut routes: impl Iterator<Item = &'r Route>,
+    target: &Target<'_>,
+    segments: &[&'r str],
+) -> Option<Matched<'r>> {
+    routes.find_map(|route| {
+        if !route.settings.is_for(target) {
+            return None;
+        }
+        route.settings.path.of(segments).map(|named| (route, named))
+    })
+}
+
+fn in_small_letters(method: &str) -> SmolStr {
+    method.chars().map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
 fn check(target: &Target<'_>, allowed: Oddities) -> Result<(), Reason> {
@@ -197,5 +257,31 @@ anonymous = true
         assert_eq!(found("", "GET", "a", "/x").unwrap(), "default get http /x false");
         assert_eq!(found("", "GET", "a", "//x"), Err(Reason::Target));
         assert!(found("doors.allow = ['double-slash']", "GET", "a", "//x").is_ok());
+    }
+
+    /// Each route that a target matches by a look at all of them is found by the index, however routes stand.
+    #[test]
+    fn the_index_leaves_out_no_route_that_matches() {
+        let paths = ["/a/{x}", "/{x}/b", "/a/b", "/**", "/b/**", "/*/c", "/", "/a/**"];
+        let targets = ["/", "/a", "/a/", "/a/b", "/a/c", "/b", "/b/b", "/c/b", "/c/c", "/c/d/e"];
+        for turn in 0..paths.len() {
+            for count in 1..=paths.len() {
+                let chosen: Vec<&str> = paths.iter().cycle().skip(turn).take(count).copied().collect();
+                let route = |(number, path): (usize, &&str)| {
+                    format!("[[doors.routes]]\npath = '{path}'\nresource_id = '{number}'\n")
+                };
+                let settings: String = chosen.iter().enumerate().map(route).collect();
+                let settings = Settings::from_toml(&settings, "t").unwrap();
+                let routes = Routes::new(&settings.doors, "default");
+                for raw in targets {
+                    let target = Target::read("GET", "https", "a", raw).unwrap();
+                    let segments = target.segments();
+                    let expected = first_of(routes.routes.iter(), &target, &segments);
+                    let expected = expected.map(|(route, _)| route.settings.resource_id.as_str());
+                    let found = routes.find(&target).map(|asked| asked.resource_id);
+                    assert_eq!(found.ok().as_deref(), expected, "{chosen:?} {raw}");
+                }
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Whose request it is: by the session in a cookie, or by a token in `Authorization: Bearer`. Nothing else that a client sends says who it is.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use durward_pdp::ir::Value;
@@ -11,7 +12,7 @@ use smol_str::SmolStr;
 use super::answer::Reason;
 use crate::access::auth::{Authenticator, Denied, TokenClaims};
 use crate::access::subject::document::TOKENS;
-use crate::access::subject::{NotTaken, Shown, Subject, Subjects};
+use crate::access::subject::{FoundSubject, NotTaken, Shown, Subject, Subjects};
 use crate::base::settings::{DoorIdentity, Settings};
 use crate::question::{Entity, SubjectBy};
 use crate::surfaces::http::cookies::Cookies;
@@ -41,13 +42,8 @@ pub(super) struct Person {
     pub(super) by: SubjectBy,
     /// Of which tenant the token says it is.
     pub(super) tenant: Option<String>,
-    known: Known,
-}
-
-enum Known {
-    Nothing,
-    Subject(Box<Subject>),
-    Claims(Box<TokenClaims>),
+    /// What a token of `[auth.jwt]` says.
+    claims: Option<Box<TokenClaims>>,
 }
 
 /// What came of looking.
@@ -64,24 +60,25 @@ pub(super) enum Found {
 }
 
 /// A value of an identity header.
-enum Told {
-    One(String),
-    Several(Vec<String>),
+enum Told<'p> {
+    One(Cow<'p, str>),
+    Several(Vec<Cow<'p, str>>),
 }
 
 impl Person {
     pub(super) fn nobody() -> Person {
         let entity = Entity { kind: ANONYMOUS, id: ANONYMOUS, properties: None };
-        Person { entity, by: SubjectBy::Verified, tenant: None, known: Known::Nothing }
+        Person { entity, by: SubjectBy::Verified, tenant: None, claims: None }
     }
 
-    fn of_token(shown: Shown, subject: Subject) -> Person {
-        let (kind, id) = match &shown {
+    /// The token stands for the subject, wherever the question is told.
+    fn of_token(found: FoundSubject) -> Person {
+        let (kind, id) = match found.shown() {
             Shown::Session(token) => ("session", token.clone()),
             Shown::Jwt(token) => ("jwt", token.clone()),
         };
         let entity = Entity { kind: SmolStr::new_static(kind), id, properties: None };
-        Person { entity, by: SubjectBy::Token(shown), tenant: None, known: Known::Subject(Box::new(subject)) }
+        Person { entity, by: SubjectBy::Found(Arc::new(found)), tenant: None, claims: None }
     }
 
     fn of_claims(claims: TokenClaims) -> Person {
@@ -103,7 +100,7 @@ impl Person {
             entity,
             by: SubjectBy::Verified,
             tenant: claims.tenant.clone(),
-            known: Known::Claims(Box::new(claims)),
+            claims: Some(Box::new(claims)),
         }
     }
 }
@@ -152,8 +149,8 @@ impl People {
         let Some(subjects) = self.subjects.as_ref().filter(|subjects| subjects.has(&shown)) else {
             return refused;
         };
-        match subjects.find(&shown).await {
-            Ok(subject) => Found::Person(Person::of_token(shown, subject)),
+        match subjects.found(shown).await {
+            Ok(found) => Found::Person(Person::of_token(found)),
             Err(NotTaken::Refused) => refused,
             Err(NotTaken::Unknown) => Found::Unknown,
         }
@@ -166,8 +163,8 @@ impl People {
             return Found::Refused { is_cookie: false };
         }
         if let Some(subjects) = self.subjects.as_ref().filter(|subjects| subjects.has(&shown)) {
-            match subjects.find(&shown).await {
-                Ok(subject) => return Found::Person(Person::of_token(shown, subject)),
+            match subjects.found(shown).await {
+                Ok(found) => return Found::Person(Person::of_token(found)),
                 Err(NotTaken::Unknown) => return Found::Unknown,
                 Err(NotTaken::Refused) => {}
             }
@@ -212,34 +209,38 @@ fn is_jwt(token: &str) -> bool {
 }
 
 impl Person {
-    fn told(&self, says: &DoorIdentity) -> Option<Told> {
-        match &self.known {
-            Known::Nothing => None,
-            Known::Subject(subject) => of_subject(subject, says),
-            Known::Claims(claims) => of_claims(claims, says),
+    fn told(&self, says: &DoorIdentity) -> Option<Told<'_>> {
+        match (&self.by, &self.claims) {
+            (SubjectBy::Found(found), _) => of_subject(found.subject(), says),
+            (SubjectBy::Caller | SubjectBy::Token(_) | SubjectBy::Verified, Some(claims)) => {
+                of_claims(claims, says)
+            }
+            (SubjectBy::Caller | SubjectBy::Token(_) | SubjectBy::Verified, None) => None,
         }
     }
 }
 
-fn of_subject(subject: &Subject, says: &DoorIdentity) -> Option<Told> {
+fn of_subject<'p>(subject: &'p Subject, says: &DoorIdentity) -> Option<Told<'p>> {
     let (user, good) = (subject.user.as_ref(), subject.good.as_ref());
     match says {
-        DoorIdentity::User => Some(Told::One(user?.who.user.subject().to_owned())),
-        DoorIdentity::Realm => Some(Told::One(user?.who.user.realm().to_owned())),
-        DoorIdentity::Groups => Some(Told::Several(user?.account.groups.clone())),
-        DoorIdentity::Session => Some(Told::One(user?.who.id.to_string())),
-        DoorIdentity::Level => Some(Told::One(user?.level.0.to_string())),
-        DoorIdentity::Client => Some(Told::One(good?.client.clone())),
-        DoorIdentity::Scopes => Some(Told::Several(good?.scopes.clone())),
-        DoorIdentity::Attribute(name) => user?.account.attributes.get(name).cloned().map(Told::Several),
+        DoorIdentity::User => Some(Told::one(user?.who.user.subject())),
+        DoorIdentity::Realm => Some(Told::one(user?.who.user.realm())),
+        DoorIdentity::Groups => Some(Told::several(&user?.account.groups)),
+        DoorIdentity::Session => Some(Told::One(user?.who.id.to_string().into())),
+        DoorIdentity::Level => Some(Told::One(user?.level.0.to_string().into())),
+        DoorIdentity::Client => Some(Told::one(&good?.client)),
+        DoorIdentity::Scopes => Some(Told::several(&good?.scopes)),
+        DoorIdentity::Attribute(name) => {
+            user?.account.attributes.get(name).map(|values| Told::several(values))
+        }
         DoorIdentity::Claim(_) => None,
     }
 }
 
-fn of_claims(claims: &TokenClaims, says: &DoorIdentity) -> Option<Told> {
+fn of_claims<'p>(claims: &'p TokenClaims, says: &DoorIdentity) -> Option<Told<'p>> {
     let claim = |name: &str| claims.all.get(name).and_then(of_json);
     match says {
-        DoorIdentity::User => Some(Told::One(claims.subject.clone())),
+        DoorIdentity::User => Some(Told::one(&claims.subject)),
         DoorIdentity::Realm => claim("iss"),
         DoorIdentity::Groups => claim("groups"),
         DoorIdentity::Session => claim("sid"),
@@ -247,44 +248,66 @@ fn of_claims(claims: &TokenClaims, says: &DoorIdentity) -> Option<Told> {
         DoorIdentity::Client => claim("client_id").or_else(|| claim("azp")),
         DoorIdentity::Scopes => {
             let text = claims.all.get("scope").and_then(Json::as_str)?;
-            Some(Told::Several(text.split(' ').map(str::to_owned).collect()))
+            Some(Told::Several(text.split(' ').map(Cow::from).collect()))
         }
         DoorIdentity::Attribute(_) => None,
         DoorIdentity::Claim(name) => claim(name),
     }
 }
 
-fn of_json(value: &Json) -> Option<Told> {
+fn of_json(value: &Json) -> Option<Told<'_>> {
     match value {
-        Json::String(text) => Some(Told::One(text.clone())),
-        Json::Number(_) | Json::Bool(_) => Some(Told::One(value.to_string())),
+        Json::String(text) => Some(Told::one(text)),
+        Json::Number(_) | Json::Bool(_) => Some(Told::One(value.to_string().into())),
         Json::Array(values) => {
-            let texts = values.iter().map(|one| one.as_str().map(str::to_owned));
+            let texts = values.iter().map(|one| one.as_str().map(Cow::from));
             texts.collect::<Option<Vec<_>>>().map(Told::Several)
         }
         Json::Null | Json::Object(_) => None,
     }
 }
 
-impl Told {
+impl<'p> Told<'p> {
+    fn one(text: &'p str) -> Told<'p> {
+        Told::One(text.into())
+    }
+
+    fn several(texts: &'p [String]) -> Told<'p> {
+        Told::Several(texts.iter().map(|text| text.as_str().into()).collect())
+    }
+
     /// `None` for what two readers could take for different things: control characters, and blanks at an end, which parsers leave out.
     fn written(self) -> Option<HeaderValue> {
         let text = match self {
             Told::One(text) => text,
-            Told::Several(texts) => {
-                // A comma in a name must not look as one between two.
-                let escaped = |text: &String| text.replace('%', "%25").replace(',', "%2C");
-                if texts.iter().any(|text| text.trim() != text || text.is_empty()) {
-                    return None;
-                }
-                texts.iter().map(escaped).collect::<Vec<_>>().join(",")
+            Told::Several(texts) if texts.iter().any(|text| text.trim() != text || text.is_empty()) => {
+                return None;
             }
+            Told::Several(texts) => joined(&texts).into(),
         };
         if text.chars().any(char::is_control) || text.trim() != text {
             return None;
         }
         HeaderValue::from_bytes(text.as_bytes()).ok()
     }
+}
+
+/// Entries with commas between. A comma in a name must not look as one between two.
+fn joined(texts: &[Cow<'_, str>]) -> String {
+    let mut all = String::with_capacity(texts.iter().map(|text| text.len() + 1).sum());
+    for (at, text) in texts.iter().enumerate() {
+        if at > 0 {
+            all.push(',');
+        }
+        for character in text.chars() {
+            match character {
+                '%' => all.push_str("%25"),
+                ',' => all.push_str("%2C"),
+                other => all.push(other),
+            }
+        }
+    }
+    all
 }
 
 #[cfg(test)]
@@ -295,7 +318,7 @@ mod tests {
     fn what_is_known_of_somebody_is_written_for_every_reader_alike() {
         let one = |text: &str| Told::One(text.into()).written().map(|value| value.as_bytes().to_vec());
         let several = |texts: &[&str]| {
-            let told = Told::Several(texts.iter().map(|text| (*text).to_owned()).collect());
+            let told = Told::Several(texts.iter().map(|text| Cow::from(*text)).collect());
             told.written().map(|value| String::from_utf8(value.as_bytes().to_vec()).unwrap())
         };
         assert_eq!(one("a,b"), Some(b"a,b".to_vec()));

@@ -6,17 +6,13 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::world::{App, blocks, page};
+pub(super) use durward_testdata::gateways::GatewayKind as Kind;
+use durward_testdata::gateways::{Asking, Places};
+
+use super::world::App;
 use crate::support::{Directory, PATIENCE};
 
-/// A kind of gateway.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Nginx,
-    Caddy,
-    Haproxy,
-}
-
+/// Those that are started here; `cargo xtask clients Envoy` starts the other one.
 pub(super) const KINDS: [Kind; 3] = [Kind::Nginx, Kind::Caddy, Kind::Haproxy];
 
 /// A gateway that runs; it ends when this is dropped.
@@ -46,66 +42,28 @@ impl Gateway {
         app: &App,
         change: impl Fn(&str) -> String,
     ) -> Option<Gateway> {
+        let program = program(kind)?;
         let folder = Directory::new();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let address = SocketAddr::from(([127, 0, 0, 1], port));
-        let page = page();
-        let placed = |language: &str| {
-            let block = blocks(&page, language).swap_remove(0);
-            let block = block
-                .replace("127.0.0.1:8080", &durward.to_string())
-                .replace("127.0.0.1:3000", &app.address.to_string())
-                .replace("listen 8000", &format!("listen {address}"))
-                .replace("bind :8000", &format!("bind {address}"))
-                .replace(":8000 {", &format!("http://:{port} {{\n\tbind 127.0.0.1"))
-                .replace("/etc/haproxy/durward.lua", &folder.path("durward.lua").display().to_string());
-            change(&block)
-        };
-        let command = match kind {
-            Kind::Nginx => nginx(&folder, &placed("nginx")),
-            Kind::Caddy => caddy(&folder, &placed("caddyfile")),
-            Kind::Haproxy => haproxy(&folder, &placed("haproxy"), &placed("lua")),
-        }?;
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let places = Places { gateway: address, durward, application: app.address };
+        let within = folder.path("");
+        for (name, text) in kind.configuration(&within, &places, Asking::Each, change).unwrap() {
+            folder.write(name, &text);
+        }
+        let command = kind.command(Path::new(&program), &within);
         Some(Gateway { process: started(command, address), address, _folder: folder })
     }
 }
 
 /// The program, where it is: not in the `PATH` of who does not administer.
-fn program(name: &str, version: &str) -> Option<String> {
+fn program(kind: Kind) -> Option<String> {
+    let name = kind.program();
     let administered = format!("/usr/sbin/{name}");
     let program = if Path::new(&administered).exists() { administered } else { name.to_owned() };
-    let package = if name == "nginx" { "nginx-light" } else { name };
+    let package = if kind == Kind::Nginx { "nginx-light" } else { name };
+    let version = if kind == Kind::Caddy { "version" } else { "-v" };
     let is_there = durward_testdata::has_program(&program, version, &format!("apt-get install {package}"));
     is_there.then_some(program)
-}
-
-/// One process: killing a master would leave its workers.
-fn nginx(folder: &Directory, server: &str) -> Option<Command> {
-    let config = format!(
-        "daemon off; master_process off; error_log stderr crit; pid nginx.pid; events {{ worker_connections 256; }}\n\
-         http {{ access_log off; client_body_temp_path b; proxy_temp_path p; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;\n\
-         {server} }}\n"
-    );
-    folder.write("nginx.conf", &config);
-    let mut command = Command::new(program("nginx", "-v")?);
-    command.arg("-p").arg(folder.path("")).args(["-c", "nginx.conf"]);
-    Some(command)
-}
-
-fn caddy(folder: &Directory, sites: &str) -> Option<Command> {
-    folder.write("Caddyfile", &format!("{{\n\tadmin off\n\tauto_https off\n}}\n{sites}"));
-    let mut command = Command::new(program("caddy", "version")?);
-    command.args(["run", "--adapter", "caddyfile", "--config"]).arg(folder.path("Caddyfile"));
-    command.env("XDG_DATA_HOME", folder.path("data")).env("XDG_CONFIG_HOME", folder.path("config"));
-    Some(command)
-}
-
-fn haproxy(folder: &Directory, config: &str, script: &str) -> Option<Command> {
-    folder.write("haproxy.cfg", config);
-    folder.write("durward.lua", script);
-    let mut command = Command::new(program("haproxy", "-v")?);
-    command.arg("-db").arg("-f").arg(folder.path("haproxy.cfg"));
-    Some(command)
 }
 
 /// Starts a program and waits for its port.

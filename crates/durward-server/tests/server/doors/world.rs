@@ -1,26 +1,21 @@
 //! What all tests of gateways share: a durward with the settings and policies of the manual, an application that tells what it got, and
 //! requests written byte by byte.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use durward_testdata::gateways;
+pub(super) use durward_testdata::gateways::blocks;
 use serde_json::json;
 
 use crate::identity::{fill, post, token};
-use crate::support::{Directory, PATIENCE, Reply, TestServer, workspace};
+use crate::support::{Directory, PATIENCE, Reply, TestServer};
 
 /// The page with the configurations.
 pub(super) fn page() -> String {
-    fs::read_to_string(workspace("docs/gateways.md")).unwrap()
-}
-
-/// The blocks of the page in a language.
-pub(super) fn blocks(page: &str, language: &str) -> Vec<String> {
-    let fence = format!("```{language}\n");
-    page.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+    gateways::page("gateways.md").unwrap()
 }
 
 /// A durward with users, sessions of two of them, and the policies of the manual.

@@ -10,7 +10,7 @@ pub(crate) use http::ENVOY_HTTP;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::{Object, ObjectBuilder};
 use durward_wire::ext_authz::{
@@ -19,7 +19,7 @@ use durward_wire::ext_authz::{
 };
 use durward_wire::grpc::read_one;
 use hyper::body::Incoming;
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use super::http::{PROXY_CREDENTIALS, refusal_text};
@@ -34,8 +34,20 @@ const HEADERS_MAX: usize = 256;
 /// Most `context_extensions` of a route: they are written by hand.
 const EXTENSIONS_MAX: usize = 64;
 
-/// What of a client's fields is looked at, besides what names another method or path.
-const READ: [&str; 3] = ["authorization", "cookie", "accept"];
+/// What of a client's fields is looked at; the rest of them name another method or path.
+static READ: [HeaderName; 8] = [
+    header::AUTHORIZATION,
+    header::COOKIE,
+    header::ACCEPT,
+    HeaderName::from_static(OVERRIDES[0]),
+    HeaderName::from_static(OVERRIDES[1]),
+    HeaderName::from_static(OVERRIDES[2]),
+    HeaderName::from_static(OVERRIDES[3]),
+    HeaderName::from_static(OVERRIDES[4]),
+];
+
+/// A check has hardly more of them.
+const READ_MOST: usize = 3;
 
 /// What the names of extensions begin with that say what is asked, and are no policy's affair.
 const PREFIX: &str = "durward.";
@@ -62,7 +74,7 @@ impl Surface {
             Ok(message) => message,
             Err(wrong) => return grpc::failure(wrong.code(), wrong.as_str()),
         };
-        let asked = self.checked(call, &head.headers, message);
+        let asked = self.checked(call, &head.headers, (&bytes, message));
         let Some(limit) = grpc::timeout(&head.headers) else { return written(asked.await) };
         written(tokio::time::timeout(limit, asked).await.unwrap_or_else(|_| {
             self.tell(Door::Envoy, call, &DoorAnswer::Unavailable);
@@ -70,11 +82,11 @@ impl Surface {
         }))
     }
 
-    async fn checked(&self, call: &Call, own: &HeaderMap, message: &[u8]) -> DoorAnswer {
+    async fn checked(&self, call: &Call, own: &HeaderMap, (bytes, message): (&Bytes, &[u8])) -> DoorAnswer {
         let limits = Limits { headers_max: HEADERS_MAX, extensions_max: EXTENSIONS_MAX };
         let asked = read_request(message, &limits)
             .ok()
-            .and_then(|check| Asked::read(check, &self.settings.extensions));
+            .and_then(|check| Asked::read(check, bytes, &self.settings.extensions));
         let Some(asked) = asked else {
             let answer = Reason::Fields.into();
             self.tell(Door::Envoy, call, &answer);
@@ -109,10 +121,11 @@ struct Asked<'b> {
 
 impl<'b> Asked<'b> {
     /// `None` where something is missing that must be there, or cannot be what it says.
-    fn read(check: CheckRequest<'b>, may_name: &[DoorExtension]) -> Option<Asked<'b>> {
+    /// The message is within `bytes`.
+    fn read(check: CheckRequest<'b>, bytes: &Bytes, may_name: &[DoorExtension]) -> Option<Asked<'b>> {
         Some(Asked {
             client: check.source.address.parse::<IpAddr>().ok()?.to_canonical(),
-            headers: client_headers(&check.http)?,
+            headers: client_headers(&check.http, bytes)?,
             extensions: extensions(&check),
             named: named(&check, may_name)?,
             check,
@@ -120,18 +133,18 @@ impl<'b> Asked<'b> {
     }
 }
 
-/// The fields of the client that are looked at.
-fn client_headers(http: &HttpRequest<'_>) -> Option<HeaderMap> {
-    let mut headers = HeaderMap::with_capacity(READ.len());
+/// The fields of the client that are looked at. Their values stay where they came.
+fn client_headers(http: &HttpRequest<'_>, bytes: &Bytes) -> Option<HeaderMap> {
+    let mut headers = HeaderMap::with_capacity(READ_MOST);
     for field in &http.headers {
-        let known = READ.iter().chain(&OVERRIDES).find(|name| name.eq_ignore_ascii_case(field.name));
+        let known = READ.iter().find(|name| name.as_str().eq_ignore_ascii_case(field.name));
         let name = match known {
-            Some(name) => HeaderName::from_static(name),
+            Some(name) => name.clone(),
             // It may look like a header that is believed.
             None if field.name.contains('_') => HeaderName::from_bytes(field.name.as_bytes()).ok()?,
             None => continue,
         };
-        headers.append(name, HeaderValue::from_bytes(field.value).ok()?);
+        headers.append(name, HeaderValue::from_maybe_shared(bytes.slice_ref(field.value)).ok()?);
     }
     Some(headers)
 }
