@@ -166,8 +166,8 @@ impl EntityRowsBuilder {
 
 /// Whether a value is a text, or an array with one in it.
 fn has_text(value: &Value) -> bool {
-    match value {
-        Value::Array(items) => items.iter().any(has_text),
-        other => matches!(other, Value::Text(_)),
+    match value.as_array() {
+        Some(items) => items.iter().any(has_text),
+        None => value.as_text().is_some(),
     }
 }

@@ -47,9 +47,9 @@ impl Servers {
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        let ended = || Err("ended".to_owned());
-        drop(std::mem::replace(&mut self.postgres, ended()));
-        drop(std::mem::replace(&mut self.mariadb, ended()));
+        let ended = "ended".to_owned();
+        drop(std::mem::replace(&mut self.postgres, Err(ended.clone())));
+        drop(std::mem::replace(&mut self.mariadb, Err(ended)));
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

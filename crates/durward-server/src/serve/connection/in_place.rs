@@ -168,8 +168,7 @@ mod tests {
     fn a_panic_ends_one_request_and_no_other() {
         let (tasks, done, mut turn) = (tasks(), Arc::default(), Turn::default());
         tasks.begins(true);
-        let nothing: Option<()> = None;
-        tasks.execute(async move { nothing.expect("a mistake of ours") });
+        tasks.execute(async { panic!("on purpose") });
         tasks.begins(true);
         tasks.execute(counting(&done));
         assert!(tasks.poll_new(&mut turn));
