@@ -122,7 +122,8 @@ impl Directory {
 
     /// All users, by realm and name.
     pub fn list(&self) -> Vec<Account> {
-        let mut all: Vec<Account> = self.table().users.values().map(|account| Account::clone(account)).collect();
+        let mut all: Vec<Account> =
+            self.table().users.values().map(|account| Account::clone(account)).collect();
         all.sort_by(|a, b| (&a.realm, &a.subject).cmp(&(&b.realm, &b.subject)));
         all
     }
@@ -357,8 +358,9 @@ impl Directory {
             } else {
                 std::mem::replace(&mut *table, all).users
             };
-            let changed =
-                |(user, account): (&User, &Arc<Account>)| table.change(user, Some(&**account), ChangeOrigin::Here);
+            let changed = |(user, account): (&User, &Arc<Account>)| {
+                table.change(user, Some(&**account), ChangeOrigin::Here)
+            };
             changes.extend(before.iter().filter_map(changed));
         } else {
             for (user, entry) in entries {

@@ -369,7 +369,7 @@ fn is_usable(id: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A request's work is moved several times before it is done: at 34 KiB that took a third of a validation.
+    /// A request's work is moved several times before it is done: at 34 KiB that took a tenth of a validation.
     #[test]
     fn the_work_of_a_request_is_small() {
         fn bytes<W>(_: impl Fn(&'static Http, Peer, hyper::Request<Incoming>) -> W) -> usize {
