@@ -19,8 +19,8 @@ impl Pdp {
     /// of all rows: an object, such as `{"type": "record"}`, or undefined. A row is permitted if [`Pdp::decide_once`] says
     /// so of the subscription with [`Columns::resource`] in its place.
     ///
-    /// It may take some tenths of a second and no longer: a plan that takes too many steps is not exact, and no row is in its filter. Where
-    /// others wait for the thread, make it on another one.
+    /// Its steps are bounded: a plan that takes too many is not exact, and no row is in its filter. It may still take a second; where others
+    /// wait for the thread, make it on another one.
     ///
     /// What attribute finders would say is not known, and attribute sources of XACML are not asked.
     ///

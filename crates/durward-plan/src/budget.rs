@@ -6,8 +6,8 @@ use std::rc::Rc;
 use durward_ir::value::Value;
 
 /// How many steps a plan may take: formulas that are made and compared, values and obligations that are looked at, and what
-/// does not depend on the row. Ten thousand policies about one type of resource take less, and this many take some tenth of a
-/// second. A plan that takes more permits no row and excludes none: what a caller sends must not keep a thread busy.
+/// does not depend on the row. Most sets of ten thousand policies about one type of resource take less. A plan that takes more
+/// permits no row and excludes none: what a caller sends must not keep a thread busy.
 pub(crate) const PLAN_STEPS_MAX: u64 = 5_000_000;
 
 /// A step of the evaluator takes as long as so many steps of a plan.
