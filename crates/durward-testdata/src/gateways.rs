@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
-use crate::workspace;
+use crate::{SetUpError, workspace};
 
 /// A kind of gateway, by the way in which it asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +47,9 @@ pub enum Asking {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn page(name: &str) -> Result<String, String> {
+pub fn page(name: &str) -> Result<String, SetUpError> {
     let path = workspace().join("docs").join(name);
-    fs::read_to_string(&path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))
+    fs::read_to_string(&path).map_err(|error| format!("cannot read `{}`: {error}", path.display()).into())
 }
 
 /// The blocks of a page in a language.
@@ -105,17 +105,17 @@ impl GatewayKind {
         places: &Places,
         asking: Asking,
         change: impl Fn(&str) -> String,
-    ) -> Result<Vec<(&'static str, String)>, String> {
+    ) -> Result<Vec<(&'static str, String)>, SetUpError> {
         let manual = page(self.page())?;
-        let placed = |block: &str| -> Result<String, String> {
+        let placed = |block: &str| -> Result<String, SetUpError> {
             let block = match asking {
                 Asking::Each => block.to_owned(),
                 Asking::None => self.without_asking(block)?,
             };
             Ok(change(&self.placed(&block, folder, places)))
         };
-        let first = |language: &str| -> Result<String, String> {
-            let none = || format!("`{}` has no block of `{language}`", self.page());
+        let first = |language: &str| -> Result<String, SetUpError> {
+            let none = || SetUpError(format!("`{}` has no block of `{language}`", self.page()));
             blocks(&manual, language).into_iter().next().ok_or_else(none)
         };
         Ok(match self {
@@ -185,7 +185,7 @@ impl GatewayKind {
     }
 
     /// A block of the manual without what asks.
-    fn without_asking(self, block: &str) -> Result<String, String> {
+    fn without_asking(self, block: &str) -> Result<String, SetUpError> {
         match self {
             GatewayKind::Nginx => {
                 let block = without_block(block, "location = /_durward {")?;
@@ -209,12 +209,12 @@ const ROUTER: &str = "                  - name: envoy.filters.http.router\n";
 const CLUSTER: &str = "    - name: durward\n";
 
 /// What stands before and behind a line of the manual's file for Envoy.
-fn parted<'t>(text: &'t str, line: &str) -> Result<(&'t str, &'t str), String> {
-    text.split_once(line).ok_or_else(|| format!("gateways-envoy.md has no line `{}`", line.trim()))
+fn parted<'t>(text: &'t str, line: &str) -> Result<(&'t str, &'t str), SetUpError> {
+    text.split_once(line).ok_or_else(|| format!("gateways-envoy.md has no line `{}`", line.trim()).into())
 }
 
 /// The file for Envoy with the filter and the cluster of the section "Over HTTP".
-fn over_http(blocks: &[String]) -> Result<String, String> {
+fn over_http(blocks: &[String]) -> Result<String, SetUpError> {
     let [whole, _, filter, cluster, ..] = blocks else {
         return Err("gateways-envoy.md has not four blocks of yaml".to_owned());
     };
@@ -245,7 +245,7 @@ fn without_lines(text: &str, words: &[&str]) -> String {
 }
 
 /// A text without the block whose first line begins so; its last line is a brace as far to the right.
-fn without_block(text: &str, begins: &str) -> Result<String, String> {
+fn without_block(text: &str, begins: &str) -> Result<String, SetUpError> {
     let mut end: Option<String> = None;
     let (mut kept, mut is_found) = (String::new(), false);
     for line in text.lines() {
@@ -265,8 +265,8 @@ fn without_block(text: &str, begins: &str) -> Result<String, String> {
     }
     match (is_found, end) {
         (true, None) => Ok(kept),
-        (true, Some(_)) => Err(format!("the manual's block `{begins}` has no end")),
-        (false, _) => Err(format!("the manual has no block `{begins}`")),
+        (true, Some(_)) => Err(format!("the manual's block `{begins}` has no end").into()),
+        (false, _) => Err(format!("the manual has no block `{begins}`").into()),
     }
 }
 

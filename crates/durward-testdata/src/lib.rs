@@ -72,6 +72,31 @@ impl fmt::Display for NoData {
 
 impl std::error::Error for NoData {}
 
+/// What a test needs cannot be set up: a program or a file of this machine fails, or the manual does not have what is looked for in it. It
+/// says which, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetUpError(String);
+
+impl fmt::Display for SetUpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SetUpError {}
+
+impl From<String> for SetUpError {
+    fn from(reason: String) -> SetUpError {
+        SetUpError(reason)
+    }
+}
+
+impl From<SetUpError> for String {
+    fn from(error: SetUpError) -> String {
+        error.0
+    }
+}
+
 /// Whether the program can be started with this argument, which has to end it; where it cannot, that is said, and how to get it.
 ///
 /// ```no_run

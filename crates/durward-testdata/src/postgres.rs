@@ -6,6 +6,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::SetUpError;
+
 /// Longest until a server answers.
 const START_TIME_MAX: Duration = Duration::from_secs(60);
 
@@ -24,17 +26,17 @@ impl ServerProcess {
     ///
     /// # Errors
     /// It cannot be started, ends, or does not answer.
-    pub fn start(command: &mut Command, is_ready: impl Fn() -> bool) -> Result<ServerProcess, String> {
+    pub fn start(command: &mut Command, is_ready: impl Fn() -> bool) -> Result<ServerProcess, SetUpError> {
         let name = command.get_program().to_string_lossy().into_owned();
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
         let mut process = ServerProcess(child.map_err(|error| format!("cannot start `{name}`: {error}"))?);
         let begun = Instant::now();
         while !is_ready() {
             if let Ok(Some(status)) = process.0.try_wait() {
-                return Err(format!("`{name}`: {status}"));
+                return Err(format!("`{name}`: {status}").into());
             }
             if begun.elapsed() > START_TIME_MAX {
-                return Err(format!("`{name}` does not answer"));
+                return Err(format!("`{name}` does not answer").into());
             }
             thread::sleep(Duration::from_millis(50));
         }
@@ -79,7 +81,7 @@ impl Postgres {
     ///
     /// # Errors
     /// In words: what cannot be started.
-    pub fn start(program: &Path, folder: &Path, settings: &[&str]) -> Result<Postgres, String> {
+    pub fn start(program: &Path, folder: &Path, settings: &[&str]) -> Result<Postgres, SetUpError> {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         if is_root() {
             succeed(Command::new("chown").arg(USER).arg(folder))?;
@@ -111,7 +113,7 @@ impl Postgres {
     ///
     /// # Errors
     /// In words.
-    pub fn begin(&mut self) -> Result<(), String> {
+    pub fn begin(&mut self) -> Result<(), SetUpError> {
         let mut command = self.command("postgres");
         command.arg("-D").arg(self.data()).arg("-k").arg(&self.folder);
         for setting in self.settings.iter().map(String::as_str).chain(["log_min_messages=panic"]) {
@@ -130,7 +132,7 @@ impl Postgres {
     ///
     /// # Errors
     /// What psql says is wrong.
-    pub fn ask(&self, sql: &str) -> Result<String, String> {
+    pub fn ask(&self, sql: &str) -> Result<String, SetUpError> {
         let mut psql = self.command("psql");
         psql.args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-U", USER, "-d", USER, "-h"]);
         psql.arg(&self.folder).args(self.port()).args(["-c", sql]);
@@ -142,7 +144,7 @@ impl Postgres {
     ///
     /// # Errors
     /// In words.
-    pub fn demand_passwords(&mut self) -> Result<(), String> {
+    pub fn demand_passwords(&mut self) -> Result<(), SetUpError> {
         let rules = "local all all trust\nhost all all all scram-sha-256\n";
         let path = self.data().join("pg_hba.conf");
         fs::write(&path, rules).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -153,7 +155,7 @@ impl Postgres {
     ///
     /// # Errors
     /// In words.
-    pub fn encrypt(&mut self, certificate: &Path, key: &Path) -> Result<(), String> {
+    pub fn encrypt(&mut self, certificate: &Path, key: &Path) -> Result<(), SetUpError> {
         for (from, to) in [(certificate, "server.crt"), (key, "server.key")] {
             let to = self.data().join(to);
             fs::copy(from, &to).map_err(|error| format!("{}: {error}", to.display()))?;
@@ -166,7 +168,7 @@ impl Postgres {
         self.begin_again()
     }
 
-    fn begin_again(&mut self) -> Result<(), String> {
+    fn begin_again(&mut self) -> Result<(), SetUpError> {
         self.end();
         self.begin()
     }
@@ -197,11 +199,11 @@ fn is_root() -> bool {
     id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-fn succeed(command: &mut Command) -> Result<Output, String> {
+fn succeed(command: &mut Command) -> Result<Output, SetUpError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("cannot start `{name}`: {error}"))?;
     if output.status.success() {
         return Ok(output);
     }
-    Err(format!("`{name}`: {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim_end()))
+    Err(format!("`{name}`: {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim_end()).into())
 }

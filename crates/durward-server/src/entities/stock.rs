@@ -34,7 +34,10 @@ pub(super) struct Stock {
     nothing: Arc<EntityTable>,
     /// Whether there are databases, whose rows may change while files do not.
     keeps_files: bool,
+    /// Locked while tables are made, which may take as long as a million entities do.
     parts: Mutex<Parts>,
+    /// How the sources stood when that was over, for those who answer and must not wait.
+    standings: ArcSwap<Vec<SourceStanding>>,
     /// How often something else came of a database.
     generation: AtomicU64,
 }
@@ -57,6 +60,7 @@ struct DatabasePart {
 }
 
 /// How a source stands.
+#[derive(Clone)]
 struct Standing {
     /// What it is called.
     source: String,
@@ -64,6 +68,12 @@ struct Standing {
     read: Option<Instant>,
     /// Why what is newest there is not in place.
     problem: Option<String>,
+}
+
+/// How a source stands, with the tenant whose entities a database has; files have those of several.
+struct SourceStanding {
+    tenant: Option<SmolStr>,
+    standing: Standing,
 }
 
 /// How all sources stand.
@@ -137,6 +147,7 @@ impl Stock {
             nothing: Arc::default(),
             keeps_files: authzen.entities.iter().any(|source| source.database.is_some()),
             parts: Mutex::default(),
+            standings: ArcSwap::default(),
             generation: AtomicU64::new(0),
         }
     }
@@ -150,13 +161,26 @@ impl Stock {
         self.generation.load(Ordering::Acquire)
     }
 
+    /// How all sources stand. Waits for nothing.
     pub(super) fn news(&self) -> EntityNews {
-        let parts = self.parts();
-        let files = parts.files_standing.iter().filter(|standing| standing.problem.is_some());
-        let files = files.map(|standing| standing.news(None));
-        let databases = parts.databases.iter().map(|part| part.standing.news(Some(&part.tenant)));
+        let standings = self.standings.load();
+        // Of files only what is wrong is of interest.
+        let told =
+            standings.iter().filter(|source| source.tenant.is_some() || source.standing.problem.is_some());
+        let sources = told.map(|source| source.standing.news(source.tenant.as_deref())).collect();
         let entity_count = self.tables.load().values().map(|table| table.entities.len()).sum();
-        EntityNews { entity_count, sources: files.chain(databases).collect() }
+        EntityNews { entity_count, sources }
+    }
+
+    /// Shows how the sources stand now.
+    fn show(&self, parts: &Parts) {
+        let files = parts.files_standing.iter();
+        let files = files.map(|standing| SourceStanding { tenant: None, standing: standing.clone() });
+        let databases = parts.databases.iter().map(|part| SourceStanding {
+            tenant: Some(part.tenant.clone()),
+            standing: part.standing.clone(),
+        });
+        self.standings.store(Arc::new(files.chain(databases).collect()));
     }
 
     /// Puts what was read of files in the place of what was read of them before, or keeps why it cannot.
@@ -175,7 +199,9 @@ impl Stock {
             Ok(tables)
         });
         let standing = parts.files_standing.get_or_insert_with(|| Standing::new(FILES));
-        self.conclude(standing, taken)
+        let concluded = self.conclude(standing, taken);
+        self.show(&parts);
+        concluded
     }
 
     fn parts(&self) -> MutexGuard<'_, Parts> {
@@ -234,15 +260,18 @@ impl Stock {
     pub(super) fn add_database(&self, tenant: SmolStr, source: &str) -> usize {
         let mut parts = self.parts();
         parts.databases.push(DatabasePart { tenant, rows: None, standing: Standing::new(source) });
+        self.show(&parts);
         parts.databases.len() - 1
     }
 
     /// Keeps why a database cannot be used, and gives it back.
     pub(super) fn refused(&self, database: usize, problem: String) -> String {
         self.metrics.entities_loaded("failed");
-        if let Some(part) = self.parts().databases.get_mut(database) {
+        let mut parts = self.parts();
+        if let Some(part) = parts.databases.get_mut(database) {
             part.standing.failed(problem.clone());
         }
+        self.show(&parts);
         problem
     }
 
@@ -252,7 +281,13 @@ impl Stock {
     /// The same reason: an entity that is there already, or more than the limits allow.
     pub(super) fn take_rows(&self, database: usize, rows: EntityRows) -> Result<(), String> {
         let mut parts = self.parts();
-        let Parts { files, databases, .. } = &mut *parts;
+        let taken = self.put_rows(&mut parts, database, rows);
+        self.show(&parts);
+        taken
+    }
+
+    fn put_rows(&self, parts: &mut Parts, database: usize, rows: EntityRows) -> Result<(), String> {
+        let Parts { files, databases, .. } = parts;
         let Some(part) = databases.get_mut(database) else { return Ok(()) };
         if part.rows.as_ref().is_some_and(|before| before.is_same(&rows)) {
             // All else is in place with them.

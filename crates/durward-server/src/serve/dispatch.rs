@@ -90,10 +90,7 @@ pub(super) async fn answer(
     Ok(answer)
 }
 
-/// The answer of what is at the path, and what the request is counted under.
-///
-/// What seldom answers is boxed, here and in [`dispatch`]: a request's task has room for the largest of all that could answer it, and is
-/// moved several times before it begins.
+/// The answer of what is at the path, and what the request is counted under. Surfaces are boxed, as in [`dispatch`].
 async fn routed(
     http: &Http,
     peer: Peer,

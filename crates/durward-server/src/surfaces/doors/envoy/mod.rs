@@ -34,8 +34,11 @@ const HEADERS_MAX: usize = 256;
 /// Most `context_extensions` of a route: they are written by hand.
 const EXTENSIONS_MAX: usize = 64;
 
-/// What of a client's fields is looked at; the rest of them name another method or path.
-static READ: [HeaderName; 8] = [
+/// How many of a client's fields are looked at.
+const READ_COUNT: usize = 8;
+
+/// What of a client's fields is looked at: three, and those that name another method or path.
+static READ: [HeaderName; READ_COUNT] = [
     header::AUTHORIZATION,
     header::COOKIE,
     header::ACCEPT,
@@ -45,6 +48,9 @@ static READ: [HeaderName; 8] = [
     HeaderName::from_static(OVERRIDES[3]),
     HeaderName::from_static(OVERRIDES[4]),
 ];
+
+// One that is left out would let a client name another method or path than the one that is decided about.
+const _: () = assert!(READ_COUNT == 3 + OVERRIDES.len());
 
 /// A check has hardly more of them.
 const READ_MOST: usize = 3;
