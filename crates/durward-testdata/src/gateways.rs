@@ -216,7 +216,7 @@ fn parted<'t>(text: &'t str, line: &str) -> Result<(&'t str, &'t str), SetUpErro
 /// The file for Envoy with the filter and the cluster of the section "Over HTTP".
 fn over_http(blocks: &[String]) -> Result<String, SetUpError> {
     let [whole, _, filter, cluster, ..] = blocks else {
-        return Err("gateways-envoy.md has not four blocks of yaml".to_owned());
+        return Err("gateways-envoy.md has not four blocks of yaml".to_owned().into());
     };
     let (before, rest) = parted(whole, FILTER)?;
     let (_, behind) = parted(rest, ROUTER)?;
