@@ -10,8 +10,24 @@ use durward_ir::value::Value;
 /// permits no row and excludes none: what a caller sends must not keep a thread busy.
 pub(crate) const PLAN_STEPS_MAX: u64 = 5_000_000;
 
-/// A step of the evaluator takes as long as so many steps of a plan.
-const STEPS_PER_EVALUATED: u64 = 4;
+/// What a step of the evaluator is worth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Evaluating {
+    /// It compares.
+    Comparisons,
+    /// It may call functions of libraries, which do more with each value.
+    Calls,
+}
+
+impl Evaluating {
+    /// A step takes as long as so many of a plan.
+    const fn steps(self) -> u64 {
+        match self {
+            Evaluating::Comparisons => 4,
+            Evaluating::Calls => 32,
+        }
+    }
+}
 
 /// So much text is read in one step, in bytes.
 const TEXT_PER_STEP: usize = 32;
@@ -43,13 +59,13 @@ impl Budget {
     }
 
     /// Counts steps that the evaluator took.
-    pub(crate) fn spend_evaluated(&self, steps: u64) -> bool {
-        self.spend(steps.saturating_mul(STEPS_PER_EVALUATED))
+    pub(crate) fn spend_evaluated(&self, evaluating: Evaluating, steps: u64) -> bool {
+        self.spend(steps.saturating_mul(evaluating.steps()))
     }
 
     /// How many steps the evaluator may take.
-    pub(crate) fn left_to_evaluate(&self) -> u64 {
-        self.0.get() / STEPS_PER_EVALUATED
+    pub(crate) fn left_to_evaluate(&self, evaluating: Evaluating) -> u64 {
+        self.0.get() / evaluating.steps()
     }
 
     pub(crate) fn is_spent(&self) -> bool {

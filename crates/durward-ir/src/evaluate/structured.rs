@@ -214,8 +214,15 @@ impl<'a> Reckoner<'a, '_> {
         let found = match (test, left.as_array()) {
             (Test::AnyIn | Test::AllIn, Some(needles)) => {
                 let decisive = matches!(test, Test::AnyIn);
+                let mut looked = 0;
                 for needle in needles.iter() {
                     self.searched(right)?;
+                    // A short haystack takes no step by itself, and thousands of needles do.
+                    looked += 1 + length_of(right).filter(|length| *length < LONG_MIN).unwrap_or(0);
+                    if looked >= LONG_MIN {
+                        self.step(looked / LONG_MIN)?;
+                        looked %= LONG_MIN;
+                    }
                     if structure::is_in(needle, right)? == decisive {
                         return Ok(decisive);
                     }
@@ -231,9 +238,7 @@ impl<'a> Reckoner<'a, '_> {
     /// Counts what looking into a long array or a large object takes.
     #[inline]
     fn searched(&self, haystack: &Value) -> Evaluated<()> {
-        let array = haystack.as_array().map(|values| values.len());
-        let object = haystack.as_object().map(|object| object.len());
-        match array.or(object) {
+        match length_of(haystack) {
             Some(length) if length >= LONG_MIN => self.step(length / LONG_MIN),
             Some(_) | None => Ok(()),
         }
@@ -494,6 +499,12 @@ impl Literal<'_> {
                 .iter()
                 .all(|(key, value)| object.get(key).is_some_and(|found| found.equals(value)))
     }
+}
+
+/// How many values there are to look through, in an array or an object.
+fn length_of(haystack: &Value) -> Option<usize> {
+    let array = haystack.as_array().map(|values| values.len());
+    array.or_else(|| haystack.as_object().map(|object| object.len()))
 }
 
 /// Looking through so many values takes as long as a step; looking through fewer is not counted.

@@ -94,28 +94,65 @@ impl Folding<'_> {
             return *known;
         }
         let program = self.program;
-        let depends = match program.expr(id) {
-            Expr::Constant(_) | Expr::Failed(_) | Expr::Selector(_) => false,
+        let expr = program.expr(id);
+        let depends = match expr {
             Expr::Attribute { slot, .. } | Expr::Part(slot) | Expr::IsOneOf(slot, _) => {
                 self.slot_use(*slot) != SlotUse::Known
             }
-            Expr::Call(_, parts)
-            | Expr::Lazy(_, parts)
-            | Expr::HigherOrder(_, _, parts)
-            | Expr::Contextual(_, parts)
-            | Expr::All(parts)
-            | Expr::Any(parts) => parts.iter().any(|part| self.depends(*part)),
-            Expr::Matches(_, part) => self.depends(*part),
-            Expr::Match(matching) => self.depends(matching.bag),
             Expr::Structured(Structured::Finder(_) | Structured::StandIn(..)) => true,
-            Expr::Structured(structured) => {
-                let mut parts = Vec::new();
-                structured.parts(&mut |part, _| parts.push(part));
-                parts.into_iter().any(|part| self.depends(part))
-            }
+            Expr::Constant(_)
+            | Expr::Failed(_)
+            | Expr::Selector(_)
+            | Expr::Call(..)
+            | Expr::Lazy(..)
+            | Expr::HigherOrder(..)
+            | Expr::Contextual(..)
+            | Expr::All(_)
+            | Expr::Any(_)
+            | Expr::Matches(..)
+            | Expr::Match(_)
+            | Expr::Structured(_) => parts(expr).into_iter().any(|part| self.depends(part)),
         };
         self.depends.insert(id, depends);
         depends
+    }
+
+    /// Whether evaluating an expression may call functions of libraries.
+    pub(super) fn calls(&mut self, id: ExprId) -> bool {
+        if let Some(known) = self.calls.get(&id) {
+            return *known;
+        }
+        let program = self.program;
+        let expr = program.expr(id);
+        let is_call = matches!(expr, Expr::Structured(Structured::Call(..)));
+        let calls = is_call || parts(expr).into_iter().any(|part| self.calls(part));
+        self.calls.insert(id, calls);
+        calls
+    }
+}
+
+/// The expressions in an expression.
+fn parts(expr: &Expr) -> Vec<ExprId> {
+    match expr {
+        Expr::Constant(_)
+        | Expr::Failed(_)
+        | Expr::Selector(_)
+        | Expr::Attribute { .. }
+        | Expr::Part(_)
+        | Expr::IsOneOf(..) => Vec::new(),
+        Expr::Call(_, parts)
+        | Expr::Lazy(_, parts)
+        | Expr::HigherOrder(_, _, parts)
+        | Expr::Contextual(_, parts)
+        | Expr::All(parts)
+        | Expr::Any(parts) => parts.to_vec(),
+        Expr::Matches(_, part) => vec![*part],
+        Expr::Match(matching) => vec![matching.bag],
+        Expr::Structured(structured) => {
+            let mut parts = Vec::new();
+            structured.parts(&mut |part, _| parts.push(part));
+            parts
+        }
     }
 }
 

@@ -22,6 +22,7 @@ use durward_ir::program::{ExprId, Program};
 use durward_ir::question::Question;
 use durward_ir::value::{Operand, Value};
 
+use crate::budget::Evaluating;
 use crate::columns::Columns;
 use crate::formula::{F, Formulas};
 use crate::interval::Truth;
@@ -47,6 +48,7 @@ pub(crate) struct Folding<'a> {
     /// By slot.
     slots: Vec<SlotUse>,
     depends: HashMap<ExprId, bool>,
+    calls: HashMap<ExprId, bool>,
     truths: HashMap<ExprId, Truth>,
     values: HashMap<ExprId, Cases<Sym>>,
     operands: HashMap<ExprId, Cases<SymOperand>>,
@@ -72,6 +74,7 @@ impl<'a> Folding<'a> {
             columns,
             slots,
             depends: HashMap::new(),
+            calls: HashMap::new(),
             truths: HashMap::new(),
             values: HashMap::new(),
             operands: HashMap::new(),
@@ -89,14 +92,16 @@ impl<'a> Folding<'a> {
     /// Evaluates an expression that depends on no column. `None` where that takes too long.
     fn evaluated<T>(
         &mut self,
+        id: ExprId,
         evaluate: impl FnOnce(&Evaluator<'_, Everything, Unwatched>) -> Evaluated<T>,
     ) -> Option<Evaluated<T>> {
+        let evaluating = if self.calls(id) { Evaluating::Calls } else { Evaluating::Comparisons };
         let budget = &self.formulas.budget;
         let evaluator =
             Evaluator::new(self.program, self.question, &Everything, &Unwatched, ListPolicies::No)
-                .within(budget.left_to_evaluate());
+                .within(budget.left_to_evaluate(evaluating));
         let result = evaluate(&evaluator);
-        if !budget.spend_evaluated(evaluator.steps()) {
+        if !budget.spend_evaluated(evaluating, evaluator.steps()) {
             return None;
         }
         if evaluator.is_spent() || self.question.surroundings().is_spent() {
@@ -112,6 +117,6 @@ impl<'a> Folding<'a> {
     }
 
     fn evaluated_operand(&mut self, id: ExprId) -> Option<Evaluated<Operand<'static>>> {
-        self.evaluated(|evaluator| evaluator.operand(id).map(Operand::into_owned))
+        self.evaluated(id, |evaluator| evaluator.operand(id).map(Operand::into_owned))
     }
 }

@@ -12,7 +12,7 @@ use smol_str::SmolStr;
 
 use super::depends::{SlotUse, plain_type};
 use super::{CASES_MAX, Cases, Folding, Sym};
-use crate::budget::Budget;
+use crate::budget::{Budget, size_of};
 use crate::columns::{ColumnId, ColumnType, Nulls, Scalar};
 use crate::formula::{F, Test};
 use crate::interval::Truth;
@@ -22,6 +22,9 @@ const CHOSEN_PER_STEP: usize = 16;
 
 /// What calling a function costs beside its arguments.
 const CALL_STEPS: u64 = 32;
+
+/// What a function does with each value in its arguments.
+const STEPS_PER_VALUE: u64 = 4;
 
 /// Keys of a constant object that a column is compared with.
 const KEYS_MAX: usize = 60;
@@ -384,9 +387,11 @@ pub(super) fn is_test_of_text(name: &str) -> bool {
     matches!(name, "string.contains" | "string.startsWith" | "string.endsWith" | "string.isEmpty")
 }
 
-/// Counts what making a value of these takes.
+/// Counts what making a value of these takes, or calling a function with them.
 fn spend_on(budget: &Budget, syms: &[&Sym]) -> bool {
-    budget.spend(CALL_STEPS) && syms.iter().all(|sym| sym.known().is_none_or(|value| budget.spend_on(value)))
+    let known = syms.iter().filter_map(|sym| sym.known());
+    let size = known.fold(0_u64, |sum, value| sum.saturating_add(size_of(value)));
+    budget.spend(CALL_STEPS.saturating_add(size.saturating_mul(STEPS_PER_VALUE)))
 }
 
 fn sym_of(result: Evaluated<Value>) -> Sym {

@@ -29,7 +29,7 @@ impl Folding<'_> {
 
     fn new_truth(&mut self, id: ExprId) -> Truth {
         if !self.depends(id) {
-            let evaluated = self.evaluated(|evaluator| evaluator.truth(id));
+            let evaluated = self.evaluated(id, |evaluator| evaluator.truth(id));
             return evaluated.map_or(Truth::UNKNOWN, known);
         }
         let program = self.program;
