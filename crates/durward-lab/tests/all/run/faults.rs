@@ -121,7 +121,7 @@ fn long_answers_are_read_to_their_end() {
 fn chunks_however_cut_are_read() {
     let server = Server::start(|_| {
         Reply::Raw(
-            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{\"\r\n5\r\na\":1}\r\n0\r\n\r\n"
+            b"HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{\"\r\n5\r\na\":1}\r\n0\r\n\r\n"
                 .to_vec(),
         )
     });
