@@ -21,7 +21,8 @@ impl Mediator {
             skip_attributes(walker)?;
             walker.skip_expanded_node_id()?;
             Ok(rule_local(lens, &[Permission::AddReference, Permission::AddNode], &parent).and_then(|()| {
-                if requested.node.is_null() {
+                // With the URI of a namespace, or of another server, it may be the id of a node there.
+                if requested.is_local && requested.node.is_null() {
                     Ok(())
                 } else {
                     rule_local(lens, &[Permission::AddNode], &requested)

@@ -285,6 +285,24 @@ fn nodes_with_attributes_of_the_standard_are_added_together() {
     }
 }
 
+/// Who leaves the id to the server asks for the null id alone: with a namespace's URI, or in another server, it may be a node's.
+#[test]
+fn a_null_id_elsewhere_leaves_nothing_to_the_server() {
+    let null = ExpandedNodeId::null();
+    let sound = super::requests::add_nodes(null.clone());
+    assert_eq!(forward(&mut mediator(), &All, 9, ServiceKind::AddNodes, &sound), sound);
+    for elsewhere in [
+        ExpandedNodeId { server_index: 1, ..null.clone() },
+        ExpandedNodeId { namespace_uri: "urn:plant".into(), ..null },
+    ] {
+        let body = super::requests::add_nodes(elsewhere.clone());
+        let answer = super::support::answered(&mut mediator(), &All, 9, ServiceKind::AddNodes, &body);
+        let answer: AddNodesResponse = response(&answer);
+        let status = answer.results.expect("results")[0].status_code;
+        assert_eq!(status, StatusCode::BadNodeIdUnknown, "{elsewhere}");
+    }
+}
+
 /// What stands before other data is walked by its type; other filters than those of the standard do not pass.
 #[test]
 fn filters_of_vendors_are_not_supported() {

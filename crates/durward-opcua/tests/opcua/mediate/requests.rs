@@ -112,7 +112,7 @@ pub(super) fn browse(view: NodeId) -> Vec<u8> {
     })
 }
 
-pub(super) fn add_nodes(requested: NodeId) -> Vec<u8> {
+pub(super) fn add_nodes(requested: impl Into<ExpandedNodeId>) -> Vec<u8> {
     request_body(&AddNodesRequest {
         request_header: header(),
         nodes_to_add: Some(vec![AddNodesItem {
