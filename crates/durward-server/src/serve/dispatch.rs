@@ -150,6 +150,10 @@ pub(super) fn answer_directly(
         http.xacml.answer_direct(request, client)
     } else if route.endpoint == Endpoint::Authzen(authzen::Ask::Evaluation) {
         http.authzen.answer_direct(request, client)
+    } else if let Endpoint::Identity(act) = route.endpoint
+        && http.telemetry.is_none()
+    {
+        http.v1.answer_direct(act, request)
     } else {
         None
     };

@@ -82,7 +82,9 @@ pub(crate) struct Http {
 impl Http {
     /// Whether requests may be answered before the library reads them.
     pub(super) fn answers_directly(&self) -> bool {
-        self.sapl.answers_directly() || self.xacml.answers_directly() || self.authzen.answers_directly()
+        let decides =
+            self.sapl.answers_directly() || self.xacml.answers_directly() || self.authzen.answers_directly();
+        decides || (self.telemetry.is_none() && self.v1.answers_directly())
     }
 
     /// Takes up limits that can change while the server runs.

@@ -115,6 +115,53 @@ fn a_session_is_granted_validated_and_ended() {
     assert_eq!((twice.status, twice.header("www-authenticate")), (401, "Bearer"));
 }
 
+/// With a word about the connection that only the HTTP library understands, it answers; without, the connection's own task may.
+#[test]
+fn a_validation_is_answered_alike_by_whoever_reads_it() {
+    let server = start("");
+    let token = token(&server, "anna");
+    let bearer = format!("Bearer {token}");
+    let (json, text) = (("Content-Type", "application/json"), ("Content-Type", "text/plain"));
+    let shown = ("Authorization", bearer.as_str());
+    let cookie = format!("durward_session={token}");
+    let in_body = json!({ "token": token, "touch": false }).to_string();
+    let long = json!({ "token": "x".repeat(20_000) }).to_string();
+    let cases: [(&[(&str, &str)], &str, u16); 16] = [
+        (&[shown], "", 200),
+        (&[shown, json], "{}", 200),
+        (&[json], &in_body, 200),
+        (&[("Authorization", "Bearer other"), json], &in_body, 200),
+        (&[("Authorization", "bearer  forged ")], "", 200),
+        (&[("Authorization", "Bearer ")], "", 401),
+        (&[json], r#"{"token":""}"#, 200),
+        (&[shown, ("Cookie", "durward_session=other")], "", 200),
+        (&[("Cookie", cookie.as_str()), json], "", 200),
+        (&[("Cookie", cookie.as_str())], "", 403),
+        (&[("Authorization", "Basic YTpi")], "", 401),
+        (&[], "", 401),
+        (&[shown, text], "{}", 415),
+        (&[shown, json], r#"{"touch":true,"touch":false}"#, 400),
+        (&[shown, json], r#"{"touch":1}"#, 400),
+        (&[json], &long, 413),
+    ];
+    for (headers, body, status) in cases {
+        let send = |more: &[(&str, &str)]| {
+            let headers = [headers, &[("X-Request-Id", "same")], more].concat();
+            let reply = server.send("POST", "/v1/sessions/validate", &headers, body.as_bytes());
+            let mut told = reply.json();
+            // Each request has a trace of its own.
+            told.as_object_mut().unwrap().remove("trace_id");
+            let kept = ["content-type", "cache-control", "x-request-id", "www-authenticate"];
+            (reply.status, kept.map(|name| reply.header(name).to_owned()), told)
+        };
+        let seen = send(&[]);
+        assert_eq!(seen.0, status, "{headers:?} {body}: {}", seen.2);
+        assert_eq!(seen, send(&[("Connection", "keep-alive, x-any")]), "{headers:?} {body}");
+    }
+    let count = |event: &str| server.metric(&format!("durward_identity_total{{event=\"{event}\"}}"));
+    assert_eq!((count("validated"), count("validation_refused")), (12.0, 4.0));
+}
+
 #[test]
 fn who_is_refused_is_not_told_why() {
     let server = start("");

@@ -299,17 +299,37 @@ impl Service {
         self.0.parts.sessions.gate() == ValidationGate::Asking
     }
 
+    /// The same for tokens of any length, where nothing but the token and what this node knows is needed; `None` where the mode asks the store,
+    /// or the node does not know enough, and then nothing was counted.
+    pub fn validate_here<'b>(
+        &self,
+        token: &str,
+        purpose: Purpose,
+        scratch: &'b mut Scratch,
+    ) -> Option<Result<SessionClaims<'b>, Refusal>> {
+        if self.0.parts.sessions.gate() != ValidationGate::Open {
+            return None;
+        }
+        Some(self.has_length(token).and_then(|()| self.validate_now(token, purpose, scratch)))
+    }
+
     /// What validating needs besides the token: a permit where the mode asks the store for each. What is no token by its length is
     /// refused before.
     ///
     /// # Errors
     /// [`Refusal::Malformed`], and as [`Service::permit`].
     pub async fn fresh(&self, token: &str) -> Result<Option<FreshnessProof>, Refusal> {
-        if token.is_empty() || token.len() > TOKEN_LENGTH_MAX {
-            self.count(Counter::ValidationRefused);
-            return Err(Refusal::Malformed);
-        }
+        self.has_length(token)?;
         if self.asks_store() { self.permit().await.map(Some) } else { Ok(None) }
+    }
+
+    /// Refuses what is no token by its length.
+    fn has_length(&self, token: &str) -> Result<(), Refusal> {
+        if (1..=TOKEN_LENGTH_MAX).contains(&token.len()) {
+            return Ok(());
+        }
+        self.count(Counter::ValidationRefused);
+        Err(Refusal::Malformed)
     }
 
     /// Waits until this node knows everything that was acknowledged before. Those who wait at the same time share one question to the

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use durward_session::identity::session::{Refusal, SessionId, User};
 use durward_session::{Failed, Granted, Refused, Service};
+use durward_wire::http1::DirectRequest;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
@@ -35,6 +36,7 @@ use crate::base::settings::words::{BODY, in_our_words};
 use crate::base::settings::{IdentitySettings, ResetSettings};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::cookies::{self, Cookies, is_of_other_site};
+use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Call, Form, text_of};
 
@@ -151,6 +153,23 @@ impl Surface {
         answered.unwrap_or_else(|problem| problem.into_answer(Form::Json))
     }
 
+    /// Whether any request can be answered as [`Surface::answer_direct`] does.
+    pub(crate) fn answers_directly(&self) -> bool {
+        self.service.is_some()
+    }
+
+    /// The answer to a validation for which nothing is waited; `None` to everything else, and then nothing was counted.
+    pub(crate) fn answer_direct(&self, act: Act, request: &DirectRequest<'_>) -> Option<DirectAnswer> {
+        let service = self.service.as_ref().filter(|_| act == Act::Validate)?;
+        let DirectRequest { body, content_type, authorization, .. } = *request;
+        let is_json = body.is_empty() || is_json_type(content_type.unwrap_or_default());
+        if body.len() > BODY_BYTES_MAX || !is_json {
+            return None;
+        }
+        let text = sessions::validate_here(service, body, authorization.and_then(bearer))?;
+        Some(DirectAnswer { media_type: "application/json", text })
+    }
+
     fn described(&self) -> Answered {
         ok(&openapi::document(&self.cookie.name))
     }
@@ -217,14 +236,17 @@ impl Surface {
 }
 
 fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
-    let media_type = text_of(headers, &header::CONTENT_TYPE).unwrap_or_default();
-    let mut parts = media_type.split(';').map(str::trim);
-    let is_named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("application/json"));
-    if is_named && parts.all(is_utf8_or_no_charset) {
+    if is_json_type(text_of(headers, &header::CONTENT_TYPE).unwrap_or_default()) {
         return Ok(());
     }
     let detail = "the body must be `application/json`, in UTF-8";
     Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail))
+}
+
+fn is_json_type(media_type: &str) -> bool {
+    let mut parts = media_type.split(';').map(str::trim);
+    let is_named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("application/json"));
+    is_named && parts.all(is_utf8_or_no_charset)
 }
 
 /// JSON between systems is UTF-8 (RFC 8259, section 8.1): what says that it is something else is not read as if it were.
@@ -237,15 +259,7 @@ fn is_utf8_or_no_charset(parameter: &str) -> bool {
 impl ApiRequest<'_> {
     /// The body, which may be left out where everything in it may be.
     fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {
-        let text = if self.body.is_empty() { b"{}" } else { &*self.body };
-        let wrong = |error: &str| {
-            Problem::new(StatusCode::BAD_REQUEST, format!("the body is not what is asked for: {error}"))
-        };
-        let read = serde_json::from_slice(text).map(|Object(read)| read);
-        let read = read.map_err(|error| wrong(&in_our_words(&error.to_string(), &BODY)))?;
-        // A structure has no member twice, and what is in it may have.
-        durward_pdp::ir::json::read_unique(text).map_err(|error| wrong(&error.to_string()))?;
-        Ok(read)
+        read(&self.body)
     }
 
     /// The token that was shown.
@@ -257,10 +271,7 @@ impl ApiRequest<'_> {
     fn shown(&self) -> Result<(&str, Way), Problem> {
         let bearer = match self.headers.get_all(header::AUTHORIZATION).iter().count() {
             0 => None,
-            1 => text_of(self.headers, &header::AUTHORIZATION)
-                .and_then(|value| value.split_once(' '))
-                .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-                .map(|(_, token)| token.trim()),
+            1 => text_of(self.headers, &header::AUTHORIZATION).and_then(bearer),
             // Which of them counts must not depend on who looks.
             _ => return Err(no_token("there are several `Authorization` fields")),
         };
@@ -308,6 +319,25 @@ impl ApiRequest<'_> {
     }
 }
 
+/// A body of an object, which may be left out where everything in it may be.
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    let text = if body.is_empty() { b"{}" } else { body };
+    let wrong = |error: &str| {
+        Problem::new(StatusCode::BAD_REQUEST, format!("the body is not what is asked for: {error}"))
+    };
+    let read = serde_json::from_slice(text).map(|Object(read)| read);
+    let read = read.map_err(|error| wrong(&in_our_words(&error.to_string(), &BODY)))?;
+    // A structure has no member twice, and what is in it may have.
+    durward_pdp::ir::json::read_unique(text).map_err(|error| wrong(&error.to_string()))?;
+    Ok(read)
+}
+
+/// The token in an `Authorization` field.
+fn bearer(field: &str) -> Option<&str> {
+    let (scheme, token) = field.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
 /// How a token was shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
@@ -320,11 +350,14 @@ fn no_token(detail: &str) -> Problem {
 }
 
 fn json(status: StatusCode, document: &impl Serialize) -> Answer {
-    let text = serde_json::to_string(document).unwrap_or_default() + "\n";
-    let mut answer = Response::new(Full::new(Bytes::from(text)));
+    let mut answer = Response::new(Full::new(Bytes::from(json_text(document))));
     *answer.status_mut() = status;
     answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     answer
+}
+
+fn json_text(document: &impl Serialize) -> String {
+    serde_json::to_string(document).unwrap_or_default() + "\n"
 }
 
 fn ok(document: &impl Serialize) -> Answered {

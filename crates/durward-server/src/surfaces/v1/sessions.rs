@@ -2,16 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use durward_session::Purpose;
-use durward_session::identity::session::{Refusal, Scratch, Session};
+use durward_session::identity::session::{Refusal, Scratch, Session, SessionClaims};
+use durward_session::{Purpose, Service};
 use hyper::StatusCode;
 use hyper::header::{self, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use super::admin::administrator;
 use super::object::Object;
-use super::{Answered, ApiRequest, GrantedView, Way, failed, in_words, json, ok, session_id};
+use super::{
+    Answered, ApiRequest, GrantedView, Way, failed, in_words, json, json_text, ok, read, session_id,
+};
 use crate::surfaces::http::problem::Problem;
+use crate::surfaces::http::text_answer;
 
 /// What a validation says.
 #[derive(Serialize)]
@@ -81,30 +84,57 @@ fn yes() -> bool {
     true
 }
 
-/// Whether a token's session lives. The hot path: without a body, nothing is waited for.
+impl ValidateBody {
+    fn read(body: &[u8]) -> Result<ValidateBody, Problem> {
+        // Most have none.
+        if body.is_empty() { Ok(ValidateBody { token: None, touch: true }) } else { read(body) }
+    }
+
+    fn purpose(&self) -> Purpose {
+        if self.touch { Purpose::Use } else { Purpose::Look }
+    }
+}
+
+/// Whether a token's session lives. Most of those who ask are answered by [`validate_here`].
 pub(super) async fn validate(request: &ApiRequest<'_>) -> Answered {
-    let ValidateBody { token, touch } = request.read()?;
-    let token = match &token {
+    let body = ValidateBody::read(&request.body)?;
+    let token = match &body.token {
         Some(token) => token.as_str(),
         None => request.token()?,
     };
-    let purpose = if touch { Purpose::Use } else { Purpose::Look };
+    let purpose = body.purpose();
     let mut scratch = Scratch::new();
     let claims = match request.service.fresh(token).await {
         Ok(Some(permit)) => request.service.validate_with(permit, token, purpose, &mut scratch),
         Ok(None) => request.service.validate_now(token, purpose, &mut scratch),
         Err(refusal) => Err(refusal),
     };
+    match told(claims) {
+        Some(text) => Ok(text_answer("application/json", text)),
+        None => Err(failed(&Refusal::Unavailable.into())),
+    }
+}
+
+/// The answer to a validation with this body and this token beside it, where nothing is waited for and it is no error.
+pub(super) fn validate_here(service: &Service, body: &[u8], shown: Option<&str>) -> Option<String> {
+    let body = ValidateBody::read(body).ok()?;
+    let token = body.token.as_deref().or(shown)?;
+    let mut scratch = Scratch::new();
+    told(service.validate_here(token, body.purpose(), &mut scratch)?)
+}
+
+/// What whoever asked is told of a validation; `None` where this node cannot say.
+fn told(claims: Result<SessionClaims<'_>, Refusal>) -> Option<String> {
     match claims {
-        Ok(claims) => ok(&Valid {
+        Ok(claims) => Some(json_text(&Valid {
             valid: true,
             user: Some(claims.subject),
             realm: Some(claims.realm),
             session: Some(claims.id.to_string()),
             level: Some(claims.level.0),
             ends: Some(in_words(claims.ends)),
-        }),
-        Err(Refusal::Unavailable) => Err(failed(&Refusal::Unavailable.into())),
+        })),
+        Err(Refusal::Unavailable) => None,
         Err(
             Refusal::Malformed
             | Refusal::UnknownKey
@@ -113,7 +143,7 @@ pub(super) async fn validate(request: &ApiRequest<'_>) -> Answered {
             | Refusal::Expired
             | Refusal::Idle
             | Refusal::Revoked,
-        ) => ok(&INVALID),
+        ) => Some(json_text(&INVALID)),
     }
 }
 
