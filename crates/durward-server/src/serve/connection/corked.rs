@@ -28,9 +28,10 @@ const IDLE_BYTES_MAX: usize = 1024;
 /// How much the task reads at once.
 const READ_BYTES: usize = 16 * 1024;
 
-/// After so many requests in a row that could not be answered directly, the task leaves the connection to the library: the next ones are
-/// unlikely to be.
-const MISSES_MAX: u32 = 16;
+/// After so many requests in a row that could not be answered directly, the task leaves the connection to the library for good: the next ones
+/// are unlikely to be. Not sooner, because reading a head in vain takes a fraction of what the library takes, and an application may log many
+/// users in before it asks for decisions and validations.
+const MISSES_MAX: u32 = 4096;
 
 /// How often a connection's task reads and answers before others have their turn.
 pub(super) const TURNS_MAX: usize = 16;
