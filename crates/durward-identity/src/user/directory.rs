@@ -99,8 +99,11 @@ impl Directory {
     ) -> Result<Directory, IdentityError> {
         let directory = Directory::in_memory(costs, entropy)?;
         let (journal, entries) = SharedJournal::open(path)?;
-        let entries = JournalEntry::read_all(&entries, path, 1)?;
-        entries.into_iter().for_each(|(user, entry)| directory.table_mut().apply(user, entry));
+        // Each is taken in before the next is read: all of them beside the accounts would be memory that is not given back.
+        for read in JournalEntry::read_each(entries, path, 1) {
+            let (user, entry) = read?;
+            directory.table_mut().apply(user, entry);
+        }
         *directory.journal() = Some(journal);
         Ok(directory)
     }
@@ -344,7 +347,7 @@ impl Directory {
             JournalChanges::More(entries) => (entries, false),
             JournalChanges::All(entries) => (entries, true),
         };
-        let entries = JournalEntry::read_all(&entries, path, 1)?;
+        let entries: Vec<_> = JournalEntry::read_each(entries, path, 1).collect::<Result<_, _>>()?;
         let mut table = self.table_mut();
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         if is_all {

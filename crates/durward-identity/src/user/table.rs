@@ -58,19 +58,16 @@ impl JournalEntry {
         }
     }
 
-    /// Reads all of them. `first` is the number of the first, for who has to find one that is wrong.
-    pub(super) fn read_all(
-        entries: &[Vec<u8>],
+    /// Reads them one after the other. `first` is the number of the first, for who has to find one that is wrong.
+    pub(super) fn read_each(
+        entries: impl IntoIterator<Item = Vec<u8>>,
         path: &Path,
         first: usize,
-    ) -> Result<Vec<(User, JournalEntry)>, IdentityError> {
-        let numbered = (first..).zip(entries);
-        numbered
-            .map(|(number, entry)| {
-                JournalEntry::read(entry)
-                    .map_err(|error| error.of(format!("{}: entry {number}", path.display())))
-            })
-            .collect()
+    ) -> impl Iterator<Item = Result<(User, JournalEntry), IdentityError>> {
+        (first..).zip(entries).map(move |(number, entry)| {
+            JournalEntry::read(&entry)
+                .map_err(|error| error.of(format!("{}: entry {number}", path.display())))
+        })
     }
 
     fn stored(self, revision: u64) -> JournalEntry {
