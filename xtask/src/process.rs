@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const PROGRAM_S_MAX: u64 = 40 * 60;
 
 /// Longest one may take at idle priority, where it waits for all others most of the time.
-const IDLE_PROGRAM_S_MAX: u64 = 75 * 60;
+const IDLE_PROGRAM_S_MAX: u64 = 85 * 60;
 
 static LIMIT: OnceLock<Duration> = OnceLock::new();
 

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 /// How long each fuzz target runs: long enough to pass the seeds and some ten or hundred thousand inputs.
-const FUZZ_S: u64 = 6;
+const FUZZ_S: u64 = 4;
 
 /// All of it, and the table.
 pub(crate) fn run_alone() -> ExitCode {
