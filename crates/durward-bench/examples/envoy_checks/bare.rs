@@ -13,18 +13,19 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpListener;
 
-/// Says where it listens, and serves until nobody holds its input any more.
+/// Says where it listens, and serves on one thread, as each of durward's does, until nobody holds its input any more.
 pub(crate) fn serve(answer: &str) -> io::Result<()> {
     let answer = Bytes::from(bytes(answer)?);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let listener = runtime.block_on(TcpListener::bind(("127.0.0.1", 0)))?;
     let mut output = io::stdout();
     writeln!(output, "{}", listener.local_addr()?)?;
     output.flush()?;
-    runtime.spawn(accept(listener, answer));
-    io::stdin().read_to_end(&mut Vec::new())?;
-    runtime.shutdown_background();
-    Ok(())
+    runtime.block_on(async {
+        tokio::spawn(accept(listener, answer));
+        let closed = tokio::task::spawn_blocking(|| io::stdin().read_to_end(&mut Vec::new()));
+        closed.await.map_err(io::Error::other)?.map(drop)
+    })
 }
 
 fn bytes(digits: &str) -> io::Result<Vec<u8>> {
