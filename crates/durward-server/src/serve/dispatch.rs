@@ -245,7 +245,7 @@ async fn dispatch(
         },
         Endpoint::Wso2Home => dialect::wso2_home(request.headers()),
         Endpoint::Home => http.health.home(request.headers()),
-        Endpoint::Identity(act) => http.v1.answer(call, act, request).await,
+        Endpoint::Identity(act) => Box::pin(http.v1.answer(call, act, request)).await,
         Endpoint::Oauth(ask) => match &http.oauth {
             Some(oauth) => Box::pin(oauth.answer(call.client.ip(), ask, request)).await,
             None => oauth::absent(),

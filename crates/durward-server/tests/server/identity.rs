@@ -126,7 +126,8 @@ fn a_validation_is_answered_alike_by_whoever_reads_it() {
     let cookie = format!("durward_session={token}");
     let in_body = json!({ "token": token, "touch": false }).to_string();
     let long = json!({ "token": "x".repeat(20_000) }).to_string();
-    let cases: [(&[(&str, &str)], &str, u16); 16] = [
+    type Fields<'f> = &'f [(&'f str, &'f str)];
+    let cases: [(Fields<'_>, &str, u16); 16] = [
         (&[shown], "", 200),
         (&[shown, json], "{}", 200),
         (&[json], &in_body, 200),
