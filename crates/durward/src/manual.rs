@@ -11,7 +11,7 @@ use durward_testdata::workspace;
 use crate::Arguments;
 
 /// The flags that texts name in their own right and that are not durward's.
-const FLAGS_OF_OTHERS: [&str; 22] = [
+const FLAGS_OF_OTHERS: [&str; 24] = [
     "--features",
     "--release",
     "--path",
@@ -24,6 +24,8 @@ const FLAGS_OF_OTHERS: [&str; 22] = [
     "--bless",
     "--target",
     "--binary",
+    "--checks",
+    "--driver",
     "--generator",
     "--maintainer",
     "--repository",
