@@ -3,7 +3,8 @@
 use crate::lane::{self, LaneStep};
 use crate::report::{Outcome, Report};
 use crate::tools::{
-    CADDY, GO, HAPROXY, MOSQUITTO, MOSQUITTO_PUB, NGINX, NODE, OATHTOOL, OPENSSL, PROMETHEUS, RABBITMQ, SLAPD,
+    CADDY, FAKETIME, GO, HAPROXY, MOSQUITTO, MOSQUITTO_PUB, NGINX, NODE, OATHTOOL, OPENSSL, PROMETHEUS,
+    RABBITMQ, SLAPD,
 };
 use crate::{
     beside, built, check, clients, demo, dist, fuzz, instructions, lean, opcua, peers, plans, programs,
@@ -63,6 +64,7 @@ pub(crate) fn lane_steps() -> Vec<LaneStep> {
 fn tests() -> Outcome {
     for tool in [
         CADDY,
+        FAKETIME,
         GO,
         HAPROXY,
         MOSQUITTO,

@@ -116,6 +116,9 @@ pub(crate) const OATHTOOL: Tool = Tool {
     purpose: "the tests of codes that a second step asks for",
 };
 
+pub(crate) const FAKETIME: Tool =
+    Tool { names: &["faketime"], package: "faketime", purpose: "the tests of nodes whose clock is wrong" };
+
 /// Databases that plans are tried in, each started by itself with files of its own.
 pub(crate) const POSTGRES: Tool = Tool {
     names: &[
@@ -174,7 +177,7 @@ pub(crate) const CHROMIUM: Tool = Tool {
 };
 
 /// All of them that tests want.
-const ALL: [Tool; 30] = [
+const ALL: [Tool; 31] = [
     CPP_COMPILER,
     C_COMPILER,
     CMAKE,
@@ -196,6 +199,7 @@ const ALL: [Tool; 30] = [
     APACHE,
     APACHE_OPENIDC,
     OATHTOOL,
+    FAKETIME,
     PROMETHEUS,
     POSTGRES,
     MARIADBD,

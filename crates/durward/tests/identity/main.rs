@@ -12,6 +12,7 @@
 mod attacks;
 mod browsers;
 mod caller;
+mod clocks;
 mod faults;
 mod ldap;
 mod load;

@@ -43,6 +43,8 @@ impl Drop for Folder {
 /// What the process needs, and the process while there is one.
 pub(crate) struct Node {
     folder: Folder,
+    /// Variables of the process.
+    variables: Vec<(String, String)>,
     process: Mutex<Option<Process>>,
 }
 
@@ -81,7 +83,22 @@ impl Node {
         fs::create_dir_all(folder.0.join("policies")).unwrap();
         fs::write(folder.0.join("policies/all.sapl"), "policy \"all\" permit true;\n").unwrap();
         fs::write(folder.0.join("durward.toml"), settings).unwrap();
-        Node { folder, process: Mutex::new(None) }
+        Node { folder, variables: Vec::new(), process: Mutex::new(None) }
+    }
+
+    /// The same, with a clock that is off by so much (`+400s`): libfaketime, as the program `faketime` sets it up. That program is not what is
+    /// started, because it would outlive who is killed. Durations are measured by another clock, which is right.
+    pub(crate) fn with_clock(mut self, off: &str) -> Node {
+        let faketime = ["-m", "--exclude-monotonic", "-f", off, "env"];
+        let set = Command::new("faketime").args(faketime).output().unwrap();
+        let set = String::from_utf8(set.stdout).unwrap();
+        let is_meant =
+            |name: &str| name == "LD_PRELOAD" || (name.contains("FAKE") && name != "FAKETIME_SHARED");
+        let variables =
+            set.lines().filter_map(|line| line.split_once('=')).filter(|(name, _)| is_meant(name));
+        self.variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        assert!(self.variables.iter().any(|(name, _)| name == "LD_PRELOAD"), "{set}");
+        self
     }
 
     /// One whose users are [`write_users`]', in a cluster.
@@ -109,6 +126,7 @@ impl Node {
         let log = self.path("log");
         fs::write(&log, "").unwrap();
         let keeper = Command::new("sh")
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .args(["-c", "\"$0\" serve --config \"$1\" >/dev/null 2>\"$2\" & read gone; kill -9 $!; wait"])
             .arg(binary())
             .arg(self.path("durward.toml"))
