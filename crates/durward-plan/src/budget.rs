@@ -55,7 +55,7 @@ impl Budget {
 
     /// Counts what walking over a value takes.
     pub(crate) fn spend_on(&self, value: &Value) -> bool {
-        self.spend(size_of(value))
+        self.spend(value_steps(value))
     }
 
     /// Counts steps that the evaluator took.
@@ -74,11 +74,11 @@ impl Budget {
 }
 
 /// How many steps walking over a value takes: one for each value inside, and what its texts take.
-pub(crate) fn size_of(value: &Value) -> u64 {
+pub(crate) fn value_steps(value: &Value) -> u64 {
     if let Some(values) = value.as_array() {
-        values.iter().fold(1, |sum, value| sum.saturating_add(size_of(value)))
+        values.iter().fold(1, |sum, value| sum.saturating_add(value_steps(value)))
     } else if let Some(object) = value.as_object() {
-        object.values().fold(1, |sum: u64, value| sum.saturating_add(1 + size_of(value)))
+        object.values().fold(1, |sum: u64, value| sum.saturating_add(1 + value_steps(value)))
     } else {
         1 + value.as_text().map_or(0, text_steps)
     }

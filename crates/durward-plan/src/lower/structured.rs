@@ -12,7 +12,7 @@ use smol_str::SmolStr;
 
 use super::depends::{SlotUse, plain_type};
 use super::{CASES_MAX, Cases, Folding, Sym};
-use crate::budget::{Budget, size_of};
+use crate::budget::{Budget, value_steps};
 use crate::columns::{ColumnId, ColumnType, Nulls, Scalar};
 use crate::formula::{F, Test};
 use crate::interval::Truth;
@@ -390,7 +390,7 @@ pub(super) fn is_test_of_text(name: &str) -> bool {
 /// Counts what making a value of these takes, or calling a function with them.
 fn spend_on(budget: &Budget, syms: &[&Sym]) -> bool {
     let known = syms.iter().filter_map(|sym| sym.known());
-    let size = known.fold(0_u64, |sum, value| sum.saturating_add(size_of(value)));
+    let size = known.fold(0_u64, |sum, value| sum.saturating_add(value_steps(value)));
     budget.spend(CALL_STEPS.saturating_add(size.saturating_mul(STEPS_PER_VALUE)))
 }
 

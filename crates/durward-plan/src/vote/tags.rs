@@ -6,7 +6,7 @@
 use durward_ir::Value;
 use durward_ir::combine::{Duties, Duty};
 
-use crate::budget::{Budget, size_of};
+use crate::budget::{Budget, value_steps};
 
 /// What goes along with a vote.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -234,9 +234,9 @@ impl Tags {
 
 fn size_of_duty(duty: &Duty) -> u64 {
     match duty {
-        Duty::Plain(value) => size_of(value),
+        Duty::Plain(value) => value_steps(value),
         Duty::Named(named) => {
-            named.assignments.iter().fold(1, |sum, assignment| sum + 1 + size_of(&assignment.value))
+            named.assignments.iter().fold(1, |sum, assignment| sum + 1 + value_steps(&assignment.value))
         }
     }
 }
