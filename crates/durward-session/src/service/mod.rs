@@ -301,6 +301,9 @@ impl Service {
 
     /// The same for tokens of any length, where nothing but the token and what this node knows is needed; `None` where the mode asks the store,
     /// or the node does not know enough, and then nothing was counted.
+    ///
+    /// # Errors
+    /// Within: the token is refused, also with [`Refusal::Unavailable`] where the node comes to know too little at that moment.
     pub fn validate_here<'b>(
         &self,
         token: &str,
