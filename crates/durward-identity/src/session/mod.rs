@@ -13,8 +13,8 @@ mod token;
 
 pub use key::{ClusterKey, KEYS_MAX, KeyId, KeyRing, SEALS_MAX, SealKey};
 pub use name::{
-    Level, PROPERTIES_BYTES_MAX, PROPERTIES_MAX, Properties, REALM_LENGTH_MAX, SUBJECT_LENGTH_MAX, SessionId,
-    User,
+    Digits, Level, PROPERTIES_BYTES_MAX, PROPERTIES_MAX, Properties, REALM_LENGTH_MAX, SUBJECT_LENGTH_MAX,
+    SessionId, User,
 };
 pub use record::{
     CHANGES_MAX, ENDED_MAX, GrantTurn, LiveSession, Revocation, SealedKey, SessionChange, SessionRecord,

@@ -42,9 +42,33 @@ impl SessionId {
     }
 }
 
+/// The 32 hexadecimal digits of a session's id, in small letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digits([u8; 32]);
+
+impl Digits {
+    /// As a text.
+    pub fn as_str(&self) -> &str {
+        // They are ASCII.
+        str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+impl SessionId {
+    /// It in digits: 32 bytes that need no memory of their own, since a gateway's every request asks for them.
+    pub fn digits(&self) -> Digits {
+        let digit = |half: u8| if half < 10 { b'0' + half } else { b'a' - 10 + half };
+        let digits = u128::from_be_bytes(self.0);
+        Digits(std::array::from_fn(|at| {
+            let half = digits >> (124 - 4 * at) & 0xf;
+            digit(u8::try_from(half).unwrap_or(0))
+        }))
+    }
+}
+
 impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+        f.write_str(self.digits().as_str())
     }
 }
 
@@ -87,7 +111,12 @@ impl User {
         let Ok(realm_length) = u8::try_from(realm.len()) else {
             return failed("the realm's name is too long");
         };
-        Ok(User { key: format!("{realm}\0{subject}").into(), realm_length })
+        // As long as it will be: every validation makes one.
+        let mut key = String::with_capacity(realm.len() + 1 + subject.len());
+        key.push_str(realm);
+        key.push('\0');
+        key.push_str(subject);
+        Ok(User { key: key.into_boxed_str(), realm_length })
     }
 
     /// The realm.
