@@ -153,7 +153,11 @@ impl Pdp {
 
     /// Answers with what `known` has, the values of attribute finders included, and says which of those it lacks.
     pub fn decide_known(&self, known: &dyn Attributes) -> Attempt {
-        self.attempt(&self.snapshot.load(), known, &UNENCODED)
+        let snapshot = self.snapshot.load();
+        match &snapshot.constant {
+            Some(decision) => Attempt { decision: decision.clone(), needs: Vec::new() },
+            None => self.attempt(&snapshot, known, &UNENCODED),
+        }
     }
 
     #[inline]

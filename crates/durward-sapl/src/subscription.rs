@@ -179,8 +179,8 @@ impl Attributes for Subscription {
     fn part<'a>(&'a self, path: &Path) -> Reading<'a> {
         match (self.field(path), path.keys()) {
             (Some(field), [] | [_]) => field.reading(),
-            (Some(field), [_, rest @ ..]) => made(value_at(&field.value, rest)),
-            (None, keys) => made(value_at(self.element(path.element()), keys)),
+            (Some(field), [_, rest @ ..]) => Reading::found(value_at(&field.value, rest)),
+            (None, keys) => Reading::found(value_at(self.element(path.element()), keys)),
         }
     }
 
@@ -226,16 +226,6 @@ fn compact(fields: &[Field]) -> CompactSubscription {
             .map(|field| (field.element, field.name.as_ref().map(smol_str::SmolStr::as_str), &field.value)),
         is_whole,
     )
-}
-
-fn made(value: std::borrow::Cow<'_, Value>) -> Reading<'_> {
-    match value {
-        std::borrow::Cow::Borrowed(Value::Undefined) | std::borrow::Cow::Owned(Value::Undefined) => {
-            Reading::Absent
-        }
-        std::borrow::Cow::Borrowed(value) => Reading::of(std::slice::from_ref(value)),
-        std::borrow::Cow::Owned(value) => Reading::Made(value),
-    }
 }
 
 /// Why something is no subscription.

@@ -137,6 +137,17 @@ impl<'b> Reader<'b> {
 
     #[inline]
     fn varint(&mut self) -> Result<u64, DecodeError> {
+        // Tags and lengths mostly are one byte.
+        match self.rest {
+            [byte, rest @ ..] if *byte < 0x80 => {
+                self.rest = rest;
+                Ok((*byte).into())
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, DecodeError> {
         let mut value = 0;
         for shift in (0..70).step_by(7) {
             let Some((byte, rest)) = self.rest.split_first() else { return error("a number breaks off") };

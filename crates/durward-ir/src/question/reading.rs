@@ -28,6 +28,15 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// Of what was found in a value; undefined is nothing.
+    pub fn found(value: Cow<'a, Value>) -> Reading<'a> {
+        match value {
+            Cow::Borrowed(Value::Undefined) | Cow::Owned(Value::Undefined) => Reading::Absent,
+            Cow::Borrowed(value) => Reading::of(std::slice::from_ref(value)),
+            Cow::Owned(value) => Reading::Made(value),
+        }
+    }
+
     /// The values.
     pub fn values(self) -> Cow<'a, [Value]> {
         match self {

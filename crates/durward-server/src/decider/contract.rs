@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
-use durward_pdp::ir::question::RawSubscription;
+use durward_pdp::ir::question::{Attributes, RawSubscription};
 use durward_pdp::plan::{Columns, Plan, PlanError};
 use durward_pdp::record::{Record, Recorded};
 use smol_str::SmolStr;
@@ -23,6 +23,13 @@ pub trait Decider: Send + Sync + 'static {
     /// Decides once, by a subscription of which no values were made; `None` where they are needed.
     fn decide_raw(&self, tenant: &str, raw: &RawSubscription<'_>) -> Option<Decision> {
         let _ = (tenant, raw);
+        None
+    }
+
+    /// Decides once what was put together by the surface, which gives what policies ask for and nothing else; `None` where that does not come
+    /// to a decision at once. A subject that is a token is not looked at.
+    fn decide_known(&self, tenant: &str, known: &dyn Attributes) -> Option<Decision> {
+        let _ = (tenant, known);
         None
     }
 

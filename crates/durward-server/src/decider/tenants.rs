@@ -11,11 +11,11 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
-use durward_pdp::ir::question::RawSubscription;
+use durward_pdp::ir::question::{Attributes, RawSubscription};
 use durward_pdp::plan::Columns;
 use durward_pdp::record::{Recorded, Recording};
 use durward_pdp::stream::{Finder, PackedSubscription, PoliciesInForce, SubscribeError};
-use durward_pdp::{Pdp, RequestLanguage};
+use durward_pdp::{Attempt, Pdp, RequestLanguage};
 use smol_str::SmolStr;
 
 use super::contract::{Decider, Decisions, Full, MultiDecisions, NoPlan, Once, Planning};
@@ -188,6 +188,21 @@ impl Tenants {
     }
 }
 
+impl Tenants {
+    /// What a tenant's policies say, where nobody records it.
+    #[inline]
+    fn unrecorded(&self, tenant: &str, decide: impl FnOnce(&Pdp) -> Option<Decision>) -> Option<Decision> {
+        if self.0.recording.is_some() {
+            return None;
+        }
+        let tenants = self.0.tenants.load();
+        let known = tenants.get(tenant)?;
+        let decision = decide(known.pdp.as_ref()?)?;
+        known.note(tenant);
+        Some(decision)
+    }
+}
+
 impl Inner {
     fn now_ms(&self) -> i64 {
         let since = (self.clock)().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -256,14 +271,18 @@ impl Decider for Tenants {
     }
 
     fn decide_raw(&self, tenant: &str, raw: &RawSubscription<'_>) -> Option<Decision> {
-        if self.0.recording.is_some() {
-            return None;
-        }
-        let tenants = self.0.tenants.load();
-        let known = tenants.get(tenant)?;
-        let decision = known.pdp.as_ref()?.decide_raw(raw)?;
-        known.note(tenant);
-        Some(decision)
+        self.unrecorded(tenant, |pdp| pdp.decide_raw(raw))
+    }
+
+    fn decide_known(&self, tenant: &str, known: &dyn Attributes) -> Option<Decision> {
+        self.unrecorded(tenant, |pdp| {
+            // Whoever asks is to see that it asks in the wrong language, and may ask in the other.
+            if pdp.mismatch(RequestLanguage::Sapl).is_some() {
+                return None;
+            }
+            let Attempt { decision, needs } = pdp.decide_known(known);
+            needs.is_empty().then_some(decision)
+        })
     }
 
     fn plan<'d>(

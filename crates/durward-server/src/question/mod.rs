@@ -17,7 +17,7 @@ mod sapl;
 mod verdict;
 mod xacml;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -247,6 +247,16 @@ impl Asker {
         self.decide_sapl(asked, question, subject).await
     }
 
+    /// Whether a caller may ask once more, which does not count yet.
+    pub(crate) fn has_room(&self, caller: &Identity, client: IpAddr, now: Instant) -> bool {
+        self.rates.has_room(Some(caller), Some(client), now)
+    }
+
+    /// Whether a caller may ask once more, which then counts.
+    pub(crate) fn takes(&self, caller: &Identity, client: IpAddr, now: Instant) -> bool {
+        self.rates.allows(Some(caller), Some(client), now)
+    }
+
     /// Whether a caller may ask about subjects of its choice.
     pub(crate) fn lets_assert(&self, caller: &Identity) -> bool {
         self.fence.lets_assert(Some(caller))
@@ -267,6 +277,11 @@ impl Asker {
                 .pdp_of(tenant)
                 .is_some_and(|pdp| pdp.mismatch(durward_pdp::RequestLanguage::Sapl).is_some()),
         }
+    }
+
+    /// Whether the settings say that a tenant's policies are asked with an XACML request, whatever they are.
+    pub(crate) fn is_set_to_xacml(&self, tenant: &str) -> bool {
+        self.settings.language_of(tenant) == AuthzenLanguage::Xacml
     }
 
     /// Whether decisions are recorded, which what is decided from its bytes cannot be.

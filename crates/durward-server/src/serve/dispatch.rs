@@ -2,13 +2,16 @@
 
 use std::convert::Infallible;
 use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::surfaces::http::incoming::Incoming;
+use bytes::Bytes;
 use durward_net::trace;
+use durward_wire::ext_authz::CHECK;
 use durward_wire::grpc::Code;
 use durward_wire::http1::DirectRequest;
 use http_body_util::Full;
-use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use jiff::Timestamp;
@@ -27,7 +30,7 @@ use crate::surfaces::http::events::Body;
 use crate::surfaces::http::problem::{Problem, form_of_problems};
 use crate::surfaces::http::{Answer, Call, Form, NOT_HERE, allow, grpc, text_of};
 use crate::surfaces::xacml::dialect;
-use crate::surfaces::{authzen, health, oauth, oidc, sapl, scim};
+use crate::surfaces::{authzen, doors, health, oauth, oidc, sapl, scim};
 use crate::telemetry::RequestSpan;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -62,10 +65,8 @@ pub(super) async fn answer(
     let (name, mut answer) = trace::scope(trace, routed(http, peer, &call, request)).await;
     // Whatever this says may be different a moment later.
     answer.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    if let Ok(mut id) = HeaderValue::try_from(call.id.as_str()) {
-        // It never comes again: HTTP/2 is to remember it in no table of fields.
-        id.set_sensitive(true);
-        answer.headers_mut().insert(REQUEST_ID, id);
+    if let Ok(id) = HeaderValue::try_from(call.id.as_str()) {
+        answer.headers_mut().insert(REQUEST_ID, never_again(id));
     }
     let is_refused = answer.status().is_client_error() || answer.status().is_server_error();
     if let Some(Ok(own)) = is_refused.then(|| HeaderValue::try_from(call.trace.own.to_string())) {
@@ -191,6 +192,23 @@ pub(super) struct Date {
     until: Option<Instant>,
 }
 
+/// The same for answers of several tasks, as a value of a field.
+#[derive(Clone, Default)]
+pub(super) struct Dates(Arc<Mutex<(Date, Option<HeaderValue>)>>);
+
+impl Dates {
+    /// The date now.
+    pub(super) fn at(&self, now: Instant, clock: &Clock) -> HeaderValue {
+        let mut dates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (date, value) = &mut *dates;
+        if date.until.is_none_or(|until| until <= now) {
+            *value = HeaderValue::from_str(date.at(now, clock)).ok();
+        }
+        // A date is ASCII.
+        value.clone().unwrap_or(HeaderValue::from_static(""))
+    }
+}
+
 impl Date {
     /// The date now, which the clock tells where another second has begun.
     fn at(&mut self, now: Instant, clock: &Clock) -> &str {
@@ -203,6 +221,57 @@ impl Date {
         }
         &self.text
     }
+}
+
+/// An answer to a check of Envoy: its head, its message, and the status behind it.
+pub(super) struct CheckAnswer {
+    pub(super) head: Response<()>,
+    pub(super) message: Bytes,
+    pub(super) trailers: HeaderMap,
+    /// When it was there.
+    pub(super) made: Instant,
+}
+
+/// Answers a check of Envoy whose bytes alone decide it, as [`answer`] would; `None` where it cannot, and then nothing was counted.
+pub(super) fn answer_check(
+    http: &Http,
+    peer: Peer,
+    head: &hyper::Request<()>,
+    body: &Bytes,
+    dates: &Dates,
+) -> Option<CheckAnswer> {
+    let begun = Instant::now();
+    let _in_flight = http.metrics.request();
+    let (name, route) = routes::find(CHECK, &http.settings)?;
+    let headers = head.headers();
+    let is_plain = route.allows(head.method().as_str())
+        && grpc::check_form(head).is_ok()
+        && head.uri().authority().is_some()
+        && !headers.contains_key(header::HOST);
+    // Telemetry is told of each request, with its trace.
+    if !is_plain || !peer.surfaces.has(route.endpoint.surface()) || http.telemetry.is_some() {
+        return None;
+    }
+    let asking = doors::Asking { peer: peer.address, has_certificate: peer.has_certificate };
+    let message = http.doors.check_here(&asking, headers, body, begun)?;
+    let made = Instant::now();
+    let mut fields = HeaderMap::with_capacity(4);
+    fields.insert(header::CONTENT_TYPE, HeaderValue::from_static(durward_wire::grpc::MEDIA_TYPE));
+    fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Ok(id) = HeaderValue::from_maybe_shared(Bytes::from(request_id(http, headers))) {
+        fields.insert(REQUEST_ID, never_again(id));
+    }
+    fields.insert(header::DATE, dates.at(made, &http.clock));
+    let mut head = Response::new(());
+    *head.headers_mut() = fields;
+    http.metrics.answered(name.number(), StatusCode::OK.as_u16(), made - begun);
+    Some(CheckAnswer { head, message, trailers: grpc::trailers(Code::Ok), made })
+}
+
+/// The name of a request, which HTTP/2 is to remember in no table of fields.
+fn never_again(mut id: HeaderValue) -> HeaderValue {
+    id.set_sensitive(true);
+    id
 }
 
 /// RFC 9112, 3.2: two hosts could be one for a proxy and another for us.

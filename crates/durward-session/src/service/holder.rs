@@ -1,16 +1,19 @@
 //! What the holder of a session may do with it and with their other sessions. The token is the proof.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use durward_identity::audit::{AuditEvent, Kind};
 use durward_identity::login::CredentialKind;
 use durward_identity::protocol::NodeEvent;
-use durward_identity::session::{Level, Properties, Purpose, Session, SessionChange, SessionId};
-use durward_identity::user::LoginFailure;
+use durward_identity::session::{
+    Level, Properties, Purpose, Scratch, Session, SessionChange, SessionId, ValidationGate,
+};
+use durward_identity::user::{Account, LoginFailure};
 use tokio::sync::oneshot;
 
 use super::login::words;
-use super::{Service, from, of_session};
+use super::{Service, from, is_of_length, of_session};
 use crate::counters::Counter;
 use crate::outcome::{Administrator, Failed, Granted, Refused, Who};
 
@@ -32,6 +35,22 @@ impl Service {
             }
             Err(failed) => Err(failed),
         }
+    }
+
+    /// What [`Service::session`] and [`Service::shared_account`] say of a token, whose session counts as used, where nothing has to be waited for
+    /// and it is no error; `None` otherwise, and then nothing was counted.
+    pub fn session_here(&self, token: &str) -> Option<(Who, Session, Arc<Account>)> {
+        let parts = &self.0.parts;
+        if parts.sessions.gate() != ValidationGate::Open || !is_of_length(token) {
+            return None;
+        }
+        let mut scratch = Scratch::new();
+        let claims = parts.sessions.validate(self.now(), token, &mut scratch).ok()?;
+        let who = Who::of(&self.unless_due(claims).ok()?).ok()?;
+        let session = self.known(&who).ok()?;
+        let account = parts.realms.get(who.user.realm())?.account_at_hand(&who.user)?.ok()??;
+        self.count(Counter::Validated);
+        Some((who, session, account))
     }
 
     /// Ends the token's session. Once this is answered, what the mode promises holds.

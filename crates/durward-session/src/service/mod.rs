@@ -328,7 +328,7 @@ impl Service {
 
     /// Refuses what is no token by its length.
     fn has_length(&self, token: &str) -> Result<(), Refusal> {
-        if (1..=TOKEN_LENGTH_MAX).contains(&token.len()) {
+        if is_of_length(token) {
             return Ok(());
         }
         self.count(Counter::ValidationRefused);
@@ -558,4 +558,9 @@ fn from(event: AuditEvent, address: Option<IpAddr>) -> AuditEvent {
 /// Names a session in text that came from outside.
 pub(crate) fn of_session(event: AuditEvent, user: &User, id: SessionId) -> AuditEvent {
     event.of(user).session(id)
+}
+
+/// Whether a text is as long as a token can be.
+fn is_of_length(token: &str) -> bool {
+    (1..=TOKEN_LENGTH_MAX).contains(&token.len())
 }

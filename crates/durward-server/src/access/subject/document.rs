@@ -5,9 +5,9 @@ use std::sync::Arc;
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::{Object, ObjectBuilder};
 use durward_session::identity::user::Account;
-use smol_str::{SmolStr, format_smolstr};
+use smol_str::SmolStr;
 
-use super::{SessionUser, Shown, Subject};
+use super::{Shown, Subject};
 
 /// The keys of subjects that are tokens.
 pub(crate) const TOKENS: [&str; 2] = ["session", "jwt"];
@@ -41,26 +41,52 @@ pub(crate) fn of_account(account: &Account) -> Arc<Object> {
 
 /// The subject that policies see. Made of values, with no text between: a gateway's every request asks for one.
 pub(crate) fn of(subject: &Subject) -> Value {
-    let text = |text: &str| Value::Text(text.into());
-    let texts = |texts: &[String]| Value::array(texts.iter().map(|one| text(one)));
-    let mut members = ObjectBuilder::with_capacity(10);
-    let mut say = |name: &'static str, value: Value| members.insert(SmolStr::new_static(name), value);
-    if let Some(SessionUser { who, session, account, level }) = &subject.user {
-        let attributes = account.attributes.iter().map(|(name, values)| (name.as_str(), texts(values)));
-        say("user", text(who.user.subject()));
-        say("realm", text(who.user.realm()));
-        say("session", Value::Text(format_smolstr!("{}", who.id)));
-        say("level", Value::number(i64::from(level.0)));
-        say("groups", texts(&account.groups));
-        say("attributes", Value::object(attributes));
-        say("properties", Value::object(session.properties.iter().map(|(name, value)| (name, text(value)))));
-    }
-    if let Some(good) = &subject.good {
-        say("client", text(&good.client));
-        say("scopes", texts(&good.scopes));
-        say("audiences", texts(&good.audiences));
+    let mut members = ObjectBuilder::with_capacity(MEMBERS.len());
+    for name in MEMBERS {
+        if let Some(value) = member(subject, name) {
+            members.insert(SmolStr::new_static(name), value);
+        }
     }
     Value::Object(Arc::new(members.finish()))
+}
+
+/// What it may have: of a user's session, and of a token.
+const MEMBERS: [&str; 10] = [
+    "user",
+    "realm",
+    "session",
+    "level",
+    "groups",
+    "attributes",
+    "properties",
+    "client",
+    "scopes",
+    "audiences",
+];
+
+/// One of them, if it has it.
+pub(crate) fn member(subject: &Subject, name: &str) -> Option<Value> {
+    let text = |text: &str| Value::Text(text.into());
+    let texts = |texts: &[String]| Value::array(texts.iter().map(|one| text(one)));
+    let (user, good) = (subject.user.as_ref(), subject.good.as_ref());
+    Some(match name {
+        "user" => text(user?.who.user.subject()),
+        "realm" => text(user?.who.user.realm()),
+        "session" => text(user?.who.id.digits().as_str()),
+        "level" => Value::number(i64::from(user?.level.0)),
+        "groups" => texts(&user?.account.groups),
+        "attributes" => {
+            let attributes = user?.account.attributes.iter();
+            Value::object(attributes.map(|(name, values)| (name.as_str(), texts(values))))
+        }
+        "properties" => {
+            Value::object(user?.session.properties.iter().map(|(name, value)| (name, text(value))))
+        }
+        "client" => text(&good?.client),
+        "scopes" => texts(&good?.scopes),
+        "audiences" => texts(&good?.audiences),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -1,9 +1,13 @@
 //! Templates of paths in `[[doors.routes]]`: `/papers/{id}/**`.
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// Most segments of a template: far more than addresses have.
 const SEGMENTS_MAX: usize = 64;
+
+/// The named segments of a path, few of which need no memory of their own.
+pub(crate) type NamedSegments<'t> = SmallVec<[(&'t str, &'t str); 4]>;
 
 /// A template of paths. `{name}` stands for one segment and gives it a name, `*` for one without a name, and `**` at the end for any number of
 /// them, none included.
@@ -105,7 +109,7 @@ impl PathTemplate {
     }
 
     /// The named segments of a path that matches. A segment that is empty is none that a name or `*` stands for.
-    pub(crate) fn of<'t>(&'t self, segments: &[&'t str]) -> Option<Vec<(&'t str, &'t str)>> {
+    pub(crate) fn of<'t>(&'t self, segments: &[&'t str]) -> Option<NamedSegments<'t>> {
         let is_long_enough = match self.is_open {
             true => segments.len() >= self.segments.len(),
             false => segments.len() == self.segments.len(),
@@ -113,7 +117,7 @@ impl PathTemplate {
         if !is_long_enough {
             return None;
         }
-        let mut named = Vec::new();
+        let mut named = NamedSegments::new();
         for (segment, text) in self.segments.iter().zip(segments) {
             match segment {
                 Segment::Literal(literal) if literal == text => {}

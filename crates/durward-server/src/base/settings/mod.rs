@@ -10,7 +10,7 @@ mod bundles;
 mod callers;
 mod database_address;
 pub(crate) mod doors;
-mod doors_path;
+pub(crate) mod doors_path;
 mod dpop;
 mod entities;
 mod environment;

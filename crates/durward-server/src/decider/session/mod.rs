@@ -14,7 +14,7 @@ use std::task::{Context, Poll};
 
 use durward_pdp::ir::Value;
 use durward_pdp::ir::path::Element;
-use durward_pdp::ir::question::RawSubscription;
+use durward_pdp::ir::question::{Attributes, RawSubscription};
 use durward_pdp::plan::Columns;
 use durward_pdp::record::Record;
 use smol_str::SmolStr;
@@ -87,6 +87,10 @@ impl Decider for OfSessions {
     fn decide_raw(&self, tenant: &str, raw: &RawSubscription<'_>) -> Option<Decision> {
         let may_show = document::TOKENS.iter().any(|name| raw.has_key(Element::Subject, name));
         if may_show { None } else { self.inner.decide_raw(tenant, raw) }
+    }
+
+    fn decide_known(&self, tenant: &str, known: &dyn Attributes) -> Option<Decision> {
+        self.inner.decide_known(tenant, known)
     }
 
     fn plan<'d>(

@@ -17,6 +17,7 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use bytes::Bytes;
+use hyper::Request;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -30,6 +31,7 @@ use super::{Activity, End, HEADER_COUNT_MAX, poll_timer};
 use crate::serve::dispatch::{self, Date};
 use crate::serve::state::{Http, Peer};
 use crate::surfaces::http::Authenticated;
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::phase::{Phase, Wait};
 use crate::surfaces::sapl;
 
@@ -55,9 +57,9 @@ where
     let phase = Arc::new(Phase::new(http.started));
     activity.speaks_http1(&phase);
     let settings = &http.settings.server;
-    let service = service_fn(|request| async {
+    let service = service_fn(|request: Request<hyper::body::Incoming>| async {
         phase.set(Wait::Answer);
-        let answer = dispatch::answer(http, peer, request).await;
+        let answer = dispatch::answer(http, peer, request.map(Incoming::Http1)).await;
         phase.set(Wait::Taking);
         answer.map(|mut answer| {
             if answer.extensions().get::<Authenticated>().is_some() {
@@ -161,7 +163,9 @@ pub(in crate::serve) async fn serve_one<S>(
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = service_fn(|request| dispatch::answer(http, peer, request));
+    let service = service_fn(|request: Request<hyper::body::Incoming>| {
+        dispatch::answer(http, peer, request.map(Incoming::Http1))
+    });
     http1::Builder::new()
         .keep_alive(false)
         .half_close(true)

@@ -1,35 +1,40 @@
 //! One connection of HTTP/2: many requests at once, each within its time (RFC 9113).
 //!
+//! ```text
+//!   connection reads ---> requests ---> a task of each ---> answer (`sent`)
+//!                            '---> checks of Envoy: answered here and now, all that came together
+//! ```
+//!
 //! What a client may hold of the server's memory by one connection is bounded: requests at once, bytes of headers, and bytes sent and
 //! not yet read, by the windows of flow control.
 
-use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use bytes::{Buf, Bytes};
 use durward_wire::ext_authz::CHECK;
+use h2::server::{self, SendResponse};
 use http_body_util::Full;
-use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
-use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderValue};
-use hyper::server::conn::http2;
-use hyper::service::service_fn;
+use hyper::body::Body as _;
+use hyper::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::watch;
-use tokio::time::sleep_until;
+use tokio::sync::{Notify, watch};
+use tokio::time::{sleep_until, timeout};
 
-use super::in_place::{InPlace, Turn};
-use super::requests::{RequestGuard, Requests, TimeoutCheck};
+use super::in_place::{Turn, poll_here, spawn};
+use super::requests::{Requests, TimeoutCheck};
 use super::rewound::Rewound;
+use super::sent::{Piece, UnderWay, send, send_now};
 use super::{Activity, End, HEADER_COUNT_MAX};
-use crate::base::limits::Held;
-use crate::serve::dispatch;
+use crate::serve::dispatch::{self, Dates};
 use crate::serve::state::{Http, Peer};
+use crate::surfaces::doors::Undecided;
 use crate::surfaces::http::events::Body;
+use crate::surfaces::http::incoming::{Incoming, OfStream};
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Authenticated, Form};
 
@@ -48,6 +53,9 @@ const SENDING_BYTES_MAX: usize = 64 * 1024;
 /// How many requests a client may send and reset before the server has handled them (CVE-2023-44487, "rapid reset").
 const RESETS_PENDING_MAX: usize = 32;
 
+/// How many requests of a connection the server may reset for what is wrong with them (CVE-2025-8671, "made you reset").
+const RESETS_OF_OURS_MAX: usize = 1024;
+
 /// Serves a connection until it ends, is too slow, or the server stops and its last request is answered.
 pub(super) async fn serve<S>(
     stream: Rewound<S>,
@@ -62,56 +70,47 @@ where
     let settings = &http.settings.server;
     let requests = Arc::new(Requests::new(settings, http.settings.sapl.keep_alive()));
     activity.speaks_http2(&requests);
-    let tasks = InPlace::new(&requests);
-    let service = service_fn(|request: Request<Incoming>| {
-        tasks.begins(request.uri().path() == CHECK);
-        let (http, guard) = (Arc::clone(http), Arc::new(requests.begin()));
-        let activity = Arc::clone(activity);
-        async move {
-            let held = http.http2_requests.take();
-            let answer = answer(&http, peer, request, held.is_some()).await;
-            guard.is_answered();
-            answer.map(|answer| {
-                if answer.extensions().get::<Authenticated>().is_some() {
-                    activity.authenticate();
-                }
-                // Streams of events have limits of their own.
-                let held = held.filter(|_| !matches!(answer.body(), Body::Events(_)));
-                answer.map(|body| Tracked { body, guard, held })
-            })
-        }
-    });
     let header_bytes_max = u32::try_from(settings.header_bytes_max).unwrap_or(u32::MAX);
-    let connection = http2::Builder::new(tasks.clone())
+    let mut library = server::Builder::new();
+    library
         .max_concurrent_streams(REQUESTS_AT_ONCE_MAX)
-        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
-        .max_send_buf_size(SENDING_BYTES_MAX)
+        .max_send_buffer_size(SENDING_BYTES_MAX)
         .max_header_list_size(header_bytes_max)
         .max_pending_accept_reset_streams(RESETS_PENDING_MAX)
-        .serve_connection(TokioIo::new(stream), service);
-    let mut connection = pin!(connection);
+        .max_local_error_reset_streams(Some(RESETS_OF_OURS_MAX));
+    let mut connection = match timeout(settings.header_time_max(), library.handshake(stream)).await {
+        Ok(Ok(connection)) => connection,
+        Ok(Err(error)) => return failed(error),
+        Err(_) => return End::TooSlow("server.header_time_ms_max"),
+    };
+    let mut asked =
+        Asked { http, peer, activity, requests: &requests, dates: Dates::default(), checks: Vec::new() };
     let mut stop = pin!(stopping.wait_for(|is_stopping| *is_stopping));
     let mut is_told = false;
     let mut is_idle = false;
     // Nothing can be late before that; what began meanwhile is looked at then.
     let pause = settings.idle_time_max().min(settings.request_time_max());
     let mut timer = pin!(sleep_until((Instant::now() + pause).into()));
-    let mut turn = Turn::default();
     poll_fn(|cx| {
         loop {
-            let polled = connection.as_mut().poll(cx);
-            let has_answered = tasks.poll_new(&mut turn);
-            if let Poll::Ready(result) = polled {
-                return Poll::Ready(result.map_or_else(|error| End::Failed(error.into()), |()| End::Done));
+            match connection.poll_accept(cx) {
+                Poll::Ready(Some(Ok((request, respond)))) => {
+                    asked.take(request, respond);
+                    continue;
+                }
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(failed(error)),
+                Poll::Ready(None) => return Poll::Ready(End::Done),
+                Poll::Pending => {}
             }
-            if has_answered {
+            if asked.answer_checks(cx) {
                 // What was answered is to be written.
                 continue;
             }
             if !is_told && stop.as_mut().poll(cx).is_ready() {
                 is_told = true;
-                connection.as_mut().graceful_shutdown();
+                connection.graceful_shutdown();
                 continue;
             }
             if timer.as_mut().poll(cx).is_pending() {
@@ -128,7 +127,7 @@ where
                 // RFC 9113, 6.8).
                 TimeoutCheck::Idle => {
                     is_idle = true;
-                    connection.as_mut().graceful_shutdown();
+                    connection.graceful_shutdown();
                     timer.as_mut().reset((now + settings.header_time_max()).into());
                 }
             }
@@ -137,13 +136,120 @@ where
     .await
 }
 
+fn failed(error: h2::Error) -> End {
+    if error.is_io()
+        && let Some(error) = error.into_io()
+    {
+        return End::Failed(error.into());
+    }
+    End::Failed("the client does not keep to HTTP/2".into())
+}
+
+/// The requests of a connection that come in its turn.
+struct Asked<'c> {
+    http: &'c Arc<Http>,
+    peer: Peer,
+    activity: &'c Arc<Activity>,
+    requests: &'c Arc<Requests>,
+    dates: Dates,
+    /// Checks of Envoy, which are answered together.
+    checks: Vec<NewRequest>,
+}
+
+/// A request that was just read.
+struct NewRequest {
+    head: Request<()>,
+    body: OfStream,
+    respond: SendResponse<Piece>,
+}
+
+impl Asked<'_> {
+    fn take(&mut self, request: Request<h2::RecvStream>, respond: SendResponse<Piece>) {
+        let (head, body) = request.into_parts();
+        let length = head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+        let body = OfStream::new(body, length);
+        let new = NewRequest { head: Request::from_parts(head, ()), body, respond };
+        if new.head.uri().path() == CHECK {
+            self.checks.push(new);
+        } else {
+            let (work, end) = self.work(new);
+            spawn(work, end);
+        }
+    }
+
+    /// Answers all checks that have come. Whether there were any.
+    fn answer_checks(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.checks.is_empty() {
+            return false;
+        }
+        let mut checks = std::mem::take(&mut self.checks);
+        let mut turn = Turn::begin();
+        for mut new in checks.drain(..) {
+            let has_time = turn.has_time();
+            if has_time && self.answer_check(&mut new, cx).is_some() {
+                continue;
+            }
+            let (work, end) = self.work(new);
+            if has_time { poll_here(work, end) } else { spawn(work, end) }
+        }
+        // Its memory is used again.
+        self.checks = checks;
+        true
+    }
+
+    /// Answers a check whose bytes alone decide it. `None` for every other one, of which nothing was counted.
+    fn answer_check(&self, new: &mut NewRequest, cx: &mut Context<'_>) -> Option<()> {
+        let body = new.body.whole(cx)?;
+        let held = self.http.http2_requests.take()?;
+        let Some(answer) = dispatch::answer_check(self.http, self.peer, &new.head, &body, &self.dates) else {
+            new.head.extensions_mut().insert(Undecided);
+            return None;
+        };
+        let guard = self.requests.begin_answered(answer.made);
+        // Whoever asked may have gone meanwhile.
+        let _ = send_now(&mut new.respond, answer, guard, held);
+        Some(())
+    }
+
+    /// The work of a request, and what ends it when it is late.
+    fn work(&self, new: NewRequest) -> (impl Future<Output = ()> + Send + 'static, Arc<Notify>) {
+        let NewRequest { head, body, mut respond } = new;
+        let (http, activity, peer) = (Arc::clone(self.http), Arc::clone(self.activity), self.peer);
+        let dates = self.dates.clone();
+        let guard = Arc::new(self.requests.begin());
+        let end = guard.end();
+        let work = async move {
+            let held = http.http2_requests.take();
+            let is_head = head.method() == Method::HEAD;
+            let request = head.map(|()| Incoming::Http2(body));
+            let answer = tokio::select! {
+                biased;
+                answer = answer(&http, peer, request, held.is_some()) => answer,
+                // Nobody waits for it any more.
+                _ = poll_fn(|cx| respond.poll_reset(cx)) => return,
+            };
+            let Ok(mut answer) = answer;
+            guard.is_answered();
+            if answer.extensions().get::<Authenticated>().is_some() {
+                activity.authenticate();
+            }
+            complete(&mut answer, is_head, dates.at(Instant::now(), &http.clock));
+            // Streams of events have limits of their own.
+            let held = held.filter(|_| !matches!(answer.body(), Body::Events(_)));
+            if let Err(error) = send(&mut respond, answer, UnderWay::new(guard, held)).await {
+                tracing::debug!(client = %peer.address, %error, "an answer is not taken");
+            }
+        };
+        (work, end)
+    }
+}
+
 async fn answer(
     http: &Http,
     peer: Peer,
     mut request: Request<Incoming>,
     has_place: bool,
-) -> Result<Response<Body>, std::convert::Infallible> {
-    let is_head = request.method() == Method::HEAD;
+) -> Result<Response<Body>, Infallible> {
     let refused = if request.headers().len() > HEADER_COUNT_MAX {
         let detail = format!("a request has at most {HEADER_COUNT_MAX} header fields");
         Some(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, detail))
@@ -153,23 +259,34 @@ async fn answer(
     } else {
         None
     };
-    let mut answer = match refused {
-        Some(problem) => problem.into_answer(Form::Json).map(Body::Whole),
+    match refused {
+        Some(problem) => Ok(problem.into_answer(Form::Json).map(Body::Whole)),
         None => {
             name_host(&mut request);
-            dispatch::answer(http, peer, request).await?
+            dispatch::answer(http, peer, request).await
         }
-    };
-    // The library leaves the body of an answer to HEAD away for HTTP/1.1 only (RFC 9110, 9.3.2).
+    }
+}
+
+/// What every answer has, and none may have.
+fn complete(answer: &mut Response<Body>, is_head: bool, date: HeaderValue) {
+    let length = answer.body().size_hint().exact().filter(|length| is_head || *length > 0);
+    let headers = answer.headers_mut();
+    if let Some(length) = length {
+        headers.entry(CONTENT_LENGTH).or_insert(length.into());
+    }
+    headers.insert(hyper::header::DATE, date);
+    remove_connection_fields(headers);
     if is_head {
-        if let Some(length) = answer.body().size_hint().exact() {
-            answer.headers_mut().entry(CONTENT_LENGTH).or_insert(length.into());
-        }
         *answer.body_mut() = Body::Whole(Full::default());
     }
-    // There is no such field in HTTP/2 (RFC 9113, 8.2.2): a request that is refused leaves the others alone.
-    answer.headers_mut().remove(CONNECTION);
-    Ok(answer)
+}
+
+/// There are no such fields in HTTP/2 (RFC 9113, 8.2.2): a request that is refused leaves the others alone.
+fn remove_connection_fields(headers: &mut HeaderMap) {
+    for name in ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"] {
+        headers.remove(name);
+    }
 }
 
 /// What HTTP/1.1 says in `Host`, HTTP/2 says in `:authority`; where a client sends both, they are to be the same (RFC 9113, 8.3.1).
@@ -180,64 +297,5 @@ fn name_host(request: &mut Request<Incoming>) {
     let headers = request.headers_mut();
     if !headers.get_all(HOST).iter().any(|host| host.as_bytes().eq_ignore_ascii_case(authority.as_bytes())) {
         headers.append(HOST, authority);
-    }
-}
-
-/// The body of an answer, which tells when it is taken.
-struct Tracked {
-    body: Body,
-    guard: Arc<RequestGuard>,
-    /// Of an answer that comes in one piece, which takes it over: among all connections it counts until it is taken. Streams of events have
-    /// none, other streams keep it.
-    held: Option<Held>,
-}
-
-/// A piece of it: its request is under way until the library has written the last byte.
-struct Piece {
-    bytes: Bytes,
-    _guard: Arc<RequestGuard>,
-    _held: Option<Held>,
-}
-
-impl Buf for Piece {
-    fn remaining(&self) -> usize {
-        self.bytes.remaining()
-    }
-
-    fn chunk(&self) -> &[u8] {
-        self.bytes.chunk()
-    }
-
-    fn advance(&mut self, count: usize) {
-        self.bytes.advance(count);
-    }
-}
-
-impl HttpBody for Tracked {
-    type Data = Piece;
-    type Error = std::convert::Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        task: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Piece>, Self::Error>>> {
-        let is_endless = self.body.is_endless();
-        if is_endless {
-            self.guard.is_read();
-        }
-        let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(task) else { return Poll::Pending };
-        let Tracked { guard, held, .. } = &mut *self;
-        // What goes on counts until its end.
-        let held = if is_endless { None } else { held.take() };
-        let piece = |bytes| Piece { bytes, _guard: Arc::clone(guard), _held: held };
-        Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(piece))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

@@ -8,123 +8,71 @@
 //! All that a turn of the connection has read is answered before anything is written, so that answers go out together.
 
 use std::future::Future;
-use std::mem::swap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use hyper::rt::Executor;
 use tokio::sync::Notify;
-
-use super::requests::Requests;
 
 /// How long a connection answers before it reads and writes again; what is left goes to other cores. Some hundred short answers.
 const TURN_TIME_MAX: Duration = Duration::from_millis(1);
 
-/// The task of a request, and what ends it when the request is late.
-struct NewTask {
-    work: Pin<Box<dyn Future<Output = ()> + Send>>,
-    end: Arc<Notify>,
+/// After how many requests a connection looks at the clock, which costs what a hundredth of a request does.
+const LOOK_EVERY: u32 = 8;
+
+/// The time in which a connection answers what it has read.
+pub(super) struct Turn {
+    begun: Instant,
+    answered: u32,
+    is_over: bool,
 }
 
-impl NewTask {
-    /// Polls it once, and gives it a task of its own if it waits for something: it tells that task what it waits for when it is polled again.
-    fn poll_here(mut self) {
-        let mut nobody = Context::from_waker(Waker::noop());
-        // What panics ends its own request, as it would in a task of its own.
-        let polled = catch_unwind(AssertUnwindSafe(|| self.work.as_mut().poll(&mut nobody)));
-        if let Ok(Poll::Pending) = polled {
-            self.spawn();
+impl Turn {
+    pub(super) fn begin() -> Turn {
+        Turn { begun: Instant::now(), answered: 0, is_over: false }
+    }
+
+    /// Whether there is time for one more, which is answered then.
+    pub(super) fn has_time(&mut self) -> bool {
+        self.answered += 1;
+        if self.answered % LOOK_EVERY == 0 {
+            self.is_over |= self.begun.elapsed() >= TURN_TIME_MAX;
         }
-    }
-
-    fn spawn(self) {
-        spawn(self.work, self.end);
+        !self.is_over
     }
 }
 
-/// Runs a task until it is done or late.
-fn spawn(task: impl Future<Output = ()> + Send + 'static, end: Arc<Notify>) {
+/// Polls a request's work once, and gives it a task of its own if it waits for something: it tells that task what it waits for when it is
+/// polled again. `end` ends it when the request is late.
+pub(super) fn poll_here(work: impl Future<Output = ()> + Send + 'static, end: Arc<Notify>) {
+    let mut work = Box::pin(work);
+    let mut nobody = Context::from_waker(Waker::noop());
+    // What panics ends its own request, as it would in a task of its own.
+    let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(&mut nobody)));
+    if let Ok(Poll::Pending) = polled {
+        spawn(work, end);
+    }
+}
+
+/// Does a request's work in a task of its own until it is done or late. What it had asked for is reset then, and others of its connection
+/// go on.
+pub(super) fn spawn(work: impl Future<Output = ()> + Send + 'static, end: Arc<Notify>) {
     tokio::spawn(async move {
         tokio::select! {
-            () = task => {}
+            () = work => {}
             () = end.notified() => {}
         }
     });
 }
 
-/// The tasks that a connection has begun in its turn.
-#[derive(Clone)]
-pub(super) struct InPlace(Arc<Inner>);
-
-struct Inner {
-    requests: Arc<Requests>,
-    /// Whether the request that began last is a short one.
-    is_short: AtomicBool,
-    new: Mutex<Vec<NewTask>>,
-}
-
-/// Runs the task of each request until the request is late; what it had asked for is reset then, and others of its connection go on.
-impl<F: Future<Output = ()> + Send + 'static> Executor<F> for InPlace {
-    /// The library hands over a request's task as soon as it has called the service for it.
-    fn execute(&self, task: F) {
-        let end = self.0.requests.end_of_last();
-        if self.0.is_short.swap(false, Ordering::Relaxed) {
-            self.lock().push(NewTask { work: Box::pin(task), end });
-        } else {
-            spawn(task, end);
-        }
-    }
-}
-
-impl InPlace {
-    pub(super) fn new(requests: &Arc<Requests>) -> InPlace {
-        let (is_short, new) = (AtomicBool::new(false), Mutex::default());
-        InPlace(Arc::new(Inner { requests: Arc::clone(requests), is_short, new }))
-    }
-
-    /// Says of the request that begins now whether its answer is made quickly where it waits for nothing.
-    pub(super) fn begins(&self, is_short: bool) {
-        self.0.is_short.store(is_short, Ordering::Relaxed);
-    }
-
-    /// Polls all that is new. Whether there was anything.
-    pub(super) fn poll_new(&self, turn: &mut Turn) -> bool {
-        swap(&mut *self.lock(), &mut turn.0);
-        if turn.0.is_empty() {
-            return false;
-        }
-        let begun = Instant::now();
-        for task in turn.0.drain(..) {
-            if begun.elapsed() < TURN_TIME_MAX { task.poll_here() } else { task.spawn() }
-        }
-        true
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<NewTask>> {
-        self.0.new.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Room for what is polled in a turn, used again and again.
-#[derive(Default)]
-pub(super) struct Turn(Vec<NewTask>);
-
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::base::settings::ServerSettings;
-
-    fn tasks() -> InPlace {
-        InPlace::new(&Arc::new(Requests::new(&ServerSettings::default(), Duration::from_secs(1))))
-    }
 
     /// Counts when it is done.
     fn counting(done: &Arc<AtomicUsize>) -> impl Future<Output = ()> + Send + 'static {
@@ -135,57 +83,46 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_nothing_is_done_in_the_turn_without_a_runtime() {
-        let (tasks, done, mut turn) = (tasks(), Arc::default(), Turn::default());
-        assert!(!tasks.poll_new(&mut turn));
-        for _ in 0..3 {
-            tasks.begins(true);
-            tasks.execute(counting(&done));
+    fn what_waits_for_nothing_is_done_without_a_runtime() {
+        let done = Arc::default();
+        for number in 1..=3 {
+            poll_here(counting(&done), Arc::default());
+            assert_eq!(done.load(Ordering::SeqCst), number);
         }
-        assert_eq!(done.load(Ordering::SeqCst), 0, "nothing is done before all is read");
-        assert!(tasks.poll_new(&mut turn));
-        assert_eq!(done.load(Ordering::SeqCst), 3);
-        assert!(!tasks.poll_new(&mut turn));
     }
 
     #[tokio::test]
     async fn what_waits_goes_on_in_a_task_of_its_own() {
-        let (tasks, mut turn) = (tasks(), Turn::default());
         let (go, gone) = oneshot::channel::<()>();
         let (tell, told) = oneshot::channel();
-        tasks.begins(true);
-        tasks.execute(async move {
+        let work = async move {
             let answer = gone.await;
             let _ = tell.send(answer.is_ok());
-        });
-        assert!(tasks.poll_new(&mut turn));
+        };
+        poll_here(work, Arc::default());
         // It waits with nobody to wake, until its own task has polled it.
         go.send(()).unwrap();
         assert!(tokio::time::timeout(Duration::from_secs(30), told).await.unwrap().unwrap());
     }
 
     #[tokio::test]
-    async fn a_panic_ends_one_request_and_no_other() {
-        let (tasks, done, mut turn) = (tasks(), Arc::default(), Turn::default());
-        tasks.begins(true);
-        tasks.execute(async { panic!("on purpose") });
-        tasks.begins(true);
-        tasks.execute(counting(&done));
-        assert!(tasks.poll_new(&mut turn));
-        // Telling of a panic takes longer than a turn may.
-        while done.load(Ordering::SeqCst) == 0 {
-            tokio::task::yield_now().await;
-        }
+    async fn what_is_late_is_ended() {
+        let (tell, told) = oneshot::channel::<()>();
+        let end = Arc::new(Notify::new());
+        let work = async move {
+            std::future::pending::<()>().await;
+            let _ = tell.send(());
+        };
+        poll_here(work, Arc::clone(&end));
+        end.notify_one();
+        assert!(tokio::time::timeout(Duration::from_secs(30), told).await.unwrap().is_err());
     }
 
-    #[tokio::test]
-    async fn what_may_take_long_never_keeps_the_connection() {
-        let (tasks, done, mut turn) = (tasks(), Arc::default(), Turn::default());
-        tasks.begins(false);
-        tasks.execute(counting(&done));
-        assert!(!tasks.poll_new(&mut turn), "it has a task of its own");
-        while done.load(Ordering::SeqCst) == 0 {
-            tokio::task::yield_now().await;
-        }
+    #[test]
+    fn a_panic_ends_one_request_and_no_other() {
+        let done = Arc::default();
+        poll_here(async { panic!("on purpose") }, Arc::default());
+        poll_here(counting(&done), Arc::default());
+        assert_eq!(done.load(Ordering::SeqCst), 1);
     }
 }

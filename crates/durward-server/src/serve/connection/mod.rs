@@ -11,6 +11,7 @@ mod http2;
 mod in_place;
 mod requests;
 mod rewound;
+mod sent;
 
 use std::error::Error;
 use std::io;

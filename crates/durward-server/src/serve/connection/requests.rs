@@ -35,8 +35,6 @@ struct Inner {
     slots: Vec<Slot>,
     /// Numbers that are free.
     free: Vec<usize>,
-    /// The number that began last.
-    last: usize,
     /// Since when there has been none.
     idle_since: Instant,
 }
@@ -66,7 +64,7 @@ pub(super) enum TimeoutCheck {
 impl Requests {
     /// `keep_alive` is how often a stream of events says something at least.
     pub(super) fn new(settings: &ServerSettings, keep_alive: Duration) -> Requests {
-        let inner = Inner { slots: Vec::new(), free: Vec::new(), last: 0, idle_since: Instant::now() };
+        let inner = Inner { slots: Vec::new(), free: Vec::new(), idle_since: Instant::now() };
         Requests {
             inner: Mutex::new(inner),
             pause_max: keep_alive.saturating_add(settings.request_time_max()),
@@ -75,6 +73,15 @@ impl Requests {
 
     /// One more request, until what is returned is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> RequestGuard {
+        self.add(Wait::Answer(Instant::now()))
+    }
+
+    /// The same for one that is answered already.
+    pub(super) fn begin_answered(self: &Arc<Self>, now: Instant) -> RequestGuard {
+        self.add(Wait::Taking(now))
+    }
+
+    fn add(self: &Arc<Self>, wait: Wait) -> RequestGuard {
         let mut inner = self.lock();
         let number = match inner.free.pop() {
             Some(number) => number,
@@ -83,16 +90,9 @@ impl Requests {
                 inner.slots.len() - 1
             }
         };
-        inner.set(number, Some(Wait::Answer(Instant::now())));
-        inner.last = number;
+        inner.set(number, Some(wait));
         drop(inner);
         RequestGuard { requests: Arc::clone(self), number }
-    }
-
-    /// What ends the request that began last.
-    pub(super) fn end_of_last(&self) -> Arc<Notify> {
-        let inner = self.lock();
-        inner.slots.get(inner.last).map(|slot| Arc::clone(&slot.end)).unwrap_or_default()
     }
 
     /// Since when there has been no request.
@@ -163,6 +163,11 @@ pub(super) struct RequestGuard {
 }
 
 impl RequestGuard {
+    /// What ends the request.
+    pub(super) fn end(&self) -> Arc<Notify> {
+        self.requests.lock().slots.get(self.number).map(|slot| Arc::clone(&slot.end)).unwrap_or_default()
+    }
+
     /// Its answer is made, and to be taken.
     pub(super) fn is_answered(&self) {
         self.requests.lock().set(self.number, Some(Wait::Taking(Instant::now())));
@@ -227,9 +232,9 @@ mod tests {
         let begun = Instant::now();
         let (settings, requests) = of_a_second();
         let taken = requests.begin();
-        let end_of_taken = requests.end_of_last();
+        let end_of_taken = taken.end();
         let late = requests.begin();
-        let end_of_late = requests.end_of_last();
+        let end_of_late = late.end();
         taken.is_read();
         late.is_answered();
         let mut count = 0;
@@ -243,7 +248,7 @@ mod tests {
         drop(late);
         assert!(matches!(requests.end_late(now + 2 * SECOND, &settings, || {}), TimeoutCheck::Nothing(_)));
         let next = requests.begin();
-        assert!(!Arc::ptr_eq(&end_of_late, &requests.end_of_last()), "its end is its own");
+        assert!(!Arc::ptr_eq(&end_of_late, &next.end()), "its end is its own");
         drop((taken, next));
     }
 }

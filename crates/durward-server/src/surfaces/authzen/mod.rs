@@ -23,10 +23,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::surfaces::http::incoming::Incoming;
 use durward_session::Service;
 use durward_wire::http1::DirectRequest;
 use hyper::StatusCode;
-use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap};
 
 use crate::access::auth::{Authenticator, Denied, Identity, Presented};

@@ -6,10 +6,10 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::surfaces::http::incoming::Incoming;
 use durward_pdp::ir::value::{Object, ObjectBuilder};
 use durward_pdp::ir::{Value, json};
 use durward_session::identity::Moment;
-use hyper::body::Incoming;
 use hyper::header;
 use serde_json::{Map, Value as Json, json};
 

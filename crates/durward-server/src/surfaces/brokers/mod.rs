@@ -19,12 +19,12 @@ mod user;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use crate::surfaces::http::incoming::Incoming;
 use durward_net::trace::Trace;
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::ObjectBuilder;
 use durward_session::Service;
 use hyper::StatusCode;
-use hyper::body::Incoming;
 use smol_str::SmolStr;
 
 use self::user::{BrokerUser, Users};

@@ -2,9 +2,9 @@
 //!
 //! A login brings a password; all other questions are about a user who logged in before, and are answered on the broker's word.
 
+use crate::surfaces::http::incoming::Incoming;
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::ObjectBuilder;
-use hyper::body::Incoming;
 
 use super::{Ask, Asking, NotLetIn, Surface, add, broker, is_of_stranger, resource};
 use crate::base::parameters::{ParameterNames, Parameters};

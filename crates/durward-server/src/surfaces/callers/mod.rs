@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::surfaces::http::incoming::Incoming;
 use bytes::Bytes;
 use durward_pdp::ir::Value;
-use hyper::body::Incoming;
 use hyper::http::request::Parts as Head;
 
 use super::http::body::Bodies;

@@ -5,9 +5,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::surfaces::http::incoming::Incoming;
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 

@@ -16,7 +16,7 @@ mod routes;
 mod subject;
 mod target;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ use crate::question::{Action, Asked, Asker, Counted, Entity, Logged, Question, W
 use crate::surfaces::http::Call;
 use crate::surfaces::http::body::Bodies;
 pub(crate) use answer::{Allowed, Denied, DoorAnswer, Reason};
-pub(crate) use envoy::ENVOY_HTTP;
+pub(crate) use envoy::{ENVOY_HTTP, Undecided};
 use obligations::Carrier;
 use routes::{Asked as AskedRoute, Routes};
 use subject::{Found, People, Person};
@@ -115,6 +115,13 @@ pub(crate) struct Named<'a> {
     pub(crate) tenant: Option<&'a str>,
 }
 
+/// Who asks, as far as their connection says it.
+pub(crate) struct Asking {
+    pub(crate) peer: SocketAddr,
+    /// Whether they had to show a certificate of `client_authorities`.
+    pub(crate) has_certificate: bool,
+}
+
 /// What gateways are answered with.
 pub(crate) struct Surface {
     asker: Arc<Asker>,
@@ -128,6 +135,8 @@ pub(crate) struct Surface {
     /// Headers that the application believes: those above, and who the user is.
     believed: Vec<HeaderName>,
     settings: DoorsSettings,
+    /// Whether questions are in the default words of `[authzen.sapl]`.
+    has_default_words: bool,
 }
 
 /// What the surface shares with others.
@@ -157,6 +166,7 @@ impl Surface {
             listed,
             believed,
             settings: doors.clone(),
+            has_default_words: settings.authzen.sapl.is_default(),
         }
     }
 
@@ -230,8 +240,7 @@ impl Surface {
     /// The name of a gateway that may ask: one at an address of `doors.proxies`, with a certificate, or with credentials of `[auth]`.
     async fn proxy(&self, request: &DoorRequest<'_>) -> Result<SmolStr, DoorAnswer> {
         let call = request.call;
-        let is_listed = self.settings.proxies.iter().any(|network| network.contains(call.peer.ip()));
-        if is_listed || call.has_certificate {
+        if self.is_proxy(&Asking { peer: call.peer, has_certificate: call.has_certificate }) {
             return Ok(SmolStr::new_static(request.door.name()));
         }
         let Some(credentials) = request.proxy_credentials else { return Err(Reason::Proxy.into()) };
@@ -240,6 +249,12 @@ impl Surface {
             Ok(_) | Err(NotLetIn::Wrong) => Err(Reason::Proxy.into()),
             Err(NotLetIn::Busy) => Err(DoorAnswer::Unavailable),
         }
+    }
+
+    /// Whether who asks needs no credentials.
+    fn is_proxy(&self, asking: &Asking) -> bool {
+        let is_listed = || self.settings.proxies.iter().any(|network| network.contains(asking.peer.ip()));
+        asking.has_certificate || is_listed()
     }
 
     /// Refuses headers that applications could take for others: those that name another method or path, and those that differ from a header
@@ -289,28 +304,14 @@ fn is_browser(headers: &HeaderMap, target: &Target<'_>) -> bool {
 
 /// Whether the subject may do with the resource what the request is for.
 fn question(request: &DoorRequest<'_>, target: &Target<'_>, route: AskedRoute, subject: Entity) -> Question {
-    let text = |text: &str| Value::Text(text.into());
     let AskedRoute { action, resource_kind, resource_id, named, .. } = route;
-    let count = named.len() + 5 + usize::from(target.query.is_some());
-    let mut properties = ObjectBuilder::with_capacity(count);
-    for (name, value) in named {
-        properties.insert(name, Value::Text(value));
-    }
-    for (name, value) in [
-        ("method", Some(target.method)),
-        ("scheme", Some(target.scheme)),
-        ("host", Some(target.host.as_str())),
-        ("path", Some(target.path.as_str())),
-        ("raw", Some(target.raw)),
-        ("query", target.query),
-    ] {
-        if let Some(value) = value {
-            properties.insert(name, text(value));
-        }
+    let mut properties = ObjectBuilder::with_capacity(named.len() + PROPERTIES);
+    for (name, value) in resource_properties(target, &named) {
+        properties.insert(name, Value::Text(value.into()));
     }
     let mut context = ObjectBuilder::with_capacity(2 + usize::from(request.extensions.is_some()));
-    context.insert("door", text(request.door.name()));
-    context.insert("client", Value::Text(format_smolstr!("{}", request.client)));
+    context.insert(DOOR, Value::Text(request.door.name().into()));
+    context.insert(CLIENT, Value::Text(format_smolstr!("{}", request.client)));
     if let Some(extensions) = &request.extensions {
         context.insert("extensions", Value::Object(Arc::clone(extensions)));
     }
@@ -324,6 +325,30 @@ fn question(request: &DoorRequest<'_>, target: &Target<'_>, route: AskedRoute, s
         },
         context: Some(Arc::new(context.finish())),
     }
+}
+
+/// What the context of every question says.
+const DOOR: &str = "door";
+const CLIENT: &str = "client";
+
+/// How many properties a resource has besides the named parts of its path.
+const PROPERTIES: usize = 6;
+
+/// What policies know of what was asked for, by name. Settings were checked: no part of a path has the name of another property.
+fn resource_properties<'t>(
+    target: &'t Target<'_>,
+    named: &'t [(SmolStr, SmolStr)],
+) -> impl Iterator<Item = (&'t str, &'t str)> {
+    let own: [_; PROPERTIES] = [
+        ("method", Some(target.method)),
+        ("scheme", Some(target.scheme)),
+        ("host", Some(&*target.host)),
+        ("path", Some(&*target.path)),
+        ("raw", Some(target.raw)),
+        ("query", target.query),
+    ];
+    let own = own.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    named.iter().map(|(name, value)| (name.as_str(), value.as_str())).chain(own)
 }
 
 fn of_wrong(wrong: &Wrong) -> DoorAnswer {

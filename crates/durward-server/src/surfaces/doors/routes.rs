@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
+use smallvec::SmallVec;
 use smol_str::{SmolStr, SmolStrBuilder};
 
 use super::Named;
 use super::answer::Reason;
 use super::target::{Oddities, Target};
+use crate::base::settings::doors_path::NamedSegments;
 use crate::base::settings::{DoorRouteSettings, DoorsSettings};
 
 impl Asked {
@@ -82,7 +84,7 @@ pub(super) struct Asked {
     pub(super) resource_kind: SmolStr,
     pub(super) resource_id: SmolStr,
     /// The named parts of the path.
-    pub(super) named: Vec<(SmolStr, SmolStr)>,
+    pub(super) named: SmallVec<[(SmolStr, SmolStr); 2]>,
     /// Whether policies are asked about nobody.
     pub(super) is_for_anybody: bool,
     /// Whether fields that name another method or path are passed on.
@@ -116,8 +118,8 @@ impl Routes {
                 tenant: self.default_tenant.clone(),
                 action: in_small_letters(target.method),
                 resource_kind: SmolStr::new_static("http"),
-                resource_id: target.path.as_str().into(),
-                named: Vec::new(),
+                resource_id: target.path.as_ref().into(),
+                named: SmallVec::new(),
                 is_for_anybody: false,
                 allowed: self.allowed,
             });
@@ -129,7 +131,7 @@ impl Routes {
         let allowed = self.allowed.and(route.allowed);
         check(target, allowed)?;
         let resource_id = filled(&route.settings.resource_id, target, &named);
-        let named = named.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let named = named.iter().map(|(name, value)| (SmolStr::new(name), SmolStr::new(value))).collect();
         Ok(Asked {
             tenant: route.tenant.clone(),
             action: route.action.clone().unwrap_or_else(|| in_small_letters(target.method)),
@@ -143,7 +145,7 @@ impl Routes {
 }
 
 /// A route, and the named segments of the path.
-type Matched<'r> = (&'r Route, Vec<(&'r str, &'r str)>);
+type Matched<'r> = (&'r Route, NamedSegments<'r>);
 
 /// The first of them that matches.
 fn first_of<'r>(

@@ -62,6 +62,7 @@ pub(super) enum Found {
 /// A value of an identity header.
 enum Told<'p> {
     One(Cow<'p, str>),
+    Texts(&'p [String]),
     Several(Vec<Cow<'p, str>>),
 }
 
@@ -140,7 +141,20 @@ impl People {
     }
 
     fn cookie<'h>(&self, headers: &'h HeaderMap) -> Cookies<'h> {
-        Cookies::named(headers, |name| self.cookie_names.iter().any(|known| known == name))
+        Cookies::named(headers, |name| self.is_cookie(name))
+    }
+
+    fn is_cookie(&self, name: &str) -> bool {
+        self.cookie_names.iter().any(|known| known == name)
+    }
+
+    /// The user of the session in a cookie of these fields, where nothing has to be waited for and one is accepted; `None` otherwise, and then
+    /// nothing was counted.
+    pub(super) fn of_cookies<'h>(&self, fields: impl Iterator<Item = &'h str>) -> Option<Subject> {
+        match Cookies::within(fields, |name| self.is_cookie(name)) {
+            Cookies::One(token) => self.subjects.as_ref()?.session_here(token),
+            Cookies::None | Cookies::Several => None,
+        }
     }
 
     async fn of_session(&self, token: &str, is_cookie: bool) -> Found {
@@ -181,8 +195,23 @@ impl People {
     /// # Errors
     /// Something that is known cannot be written in a header so that everybody reads the same.
     pub(super) fn headers(&self, person: &Person) -> Result<Vec<(HeaderName, HeaderValue)>, Reason> {
+        self.told(|says| person.told(says))
+    }
+
+    /// The same of the user of a session.
+    ///
+    /// # Errors
+    /// As [`People::headers`].
+    pub(super) fn headers_of(&self, subject: &Subject) -> Result<Vec<(HeaderName, HeaderValue)>, Reason> {
+        self.told(|says| of_subject(subject, says))
+    }
+
+    fn told<'p>(
+        &self,
+        told: impl Fn(&DoorIdentity) -> Option<Told<'p>>,
+    ) -> Result<Vec<(HeaderName, HeaderValue)>, Reason> {
         let header = |(name, says): &(HeaderName, DoorIdentity)| {
-            let value = person.told(says).map_or(Some(HeaderValue::from_static("")), Told::written);
+            let value = told(says).map_or(Some(HeaderValue::from_static("")), Told::written);
             Ok((name.clone(), value.ok_or(Reason::Identity)?))
         };
         self.headers.iter().map(header).collect()
@@ -225,14 +254,12 @@ fn of_subject<'p>(subject: &'p Subject, says: &DoorIdentity) -> Option<Told<'p>>
     match says {
         DoorIdentity::User => Some(Told::one(user?.who.user.subject())),
         DoorIdentity::Realm => Some(Told::one(user?.who.user.realm())),
-        DoorIdentity::Groups => Some(Told::several(&user?.account.groups)),
+        DoorIdentity::Groups => Some(Told::Texts(&user?.account.groups)),
         DoorIdentity::Session => Some(Told::One(user?.who.id.to_string().into())),
         DoorIdentity::Level => Some(Told::One(user?.level.0.to_string().into())),
         DoorIdentity::Client => Some(Told::one(&good?.client)),
-        DoorIdentity::Scopes => Some(Told::several(&good?.scopes)),
-        DoorIdentity::Attribute(name) => {
-            user?.account.attributes.get(name).map(|values| Told::several(values))
-        }
+        DoorIdentity::Scopes => Some(Told::Texts(&good?.scopes)),
+        DoorIdentity::Attribute(name) => user?.account.attributes.get(name).map(|values| Told::Texts(values)),
         DoorIdentity::Claim(_) => None,
     }
 }
@@ -272,18 +299,12 @@ impl<'p> Told<'p> {
         Told::One(text.into())
     }
 
-    fn several(texts: &'p [String]) -> Told<'p> {
-        Told::Several(texts.iter().map(|text| text.as_str().into()).collect())
-    }
-
     /// `None` for what two readers could take for different things: control characters, and blanks at an end, which parsers leave out.
     fn written(self) -> Option<HeaderValue> {
         let text = match self {
             Told::One(text) => text,
-            Told::Several(texts) if texts.iter().any(|text| text.trim() != text || text.is_empty()) => {
-                return None;
-            }
-            Told::Several(texts) => joined(&texts).into(),
+            Told::Texts(texts) => joined(texts.iter().map(String::as_str))?,
+            Told::Several(texts) => Cow::Owned(joined(texts.iter().map(Cow::as_ref))?.into_owned()),
         };
         if text.chars().any(char::is_control) || text.trim() != text {
             return None;
@@ -292,22 +313,33 @@ impl<'p> Told<'p> {
     }
 }
 
-/// Entries with commas between. A comma in a name must not look as one between two.
-fn joined(texts: &[Cow<'_, str>]) -> String {
-    let mut all = String::with_capacity(texts.iter().map(|text| text.len() + 1).sum());
-    for (at, text) in texts.iter().enumerate() {
-        if at > 0 {
-            all.push(',');
-        }
-        for character in text.chars() {
-            match character {
-                '%' => all.push_str("%25"),
-                ',' => all.push_str("%2C"),
-                other => all.push(other),
-            }
+/// Entries with commas between. A comma in a name must not look as one between two. `None` for an entry with a blank at an end, or an empty
+/// one.
+fn joined<'t>(mut texts: impl Iterator<Item = &'t str>) -> Option<Cow<'t, str>> {
+    let is_clear = |text: &&str| text.trim() == *text && !text.is_empty();
+    let Some(first) = texts.next() else { return Some(Cow::Borrowed("")) };
+    let mut all = Cow::Borrowed(Some(first).filter(is_clear)?);
+    if first.contains(['%', ',']) {
+        all = Cow::Owned(String::new());
+        push(first, all.to_mut());
+    }
+    for text in texts {
+        let all = all.to_mut();
+        all.push(',');
+        push(Some(text).filter(is_clear)?, all);
+    }
+    Some(all)
+}
+
+/// Appends an entry.
+fn push(text: &str, all: &mut String) {
+    for character in text.chars() {
+        match character {
+            '%' => all.push_str("%25"),
+            ',' => all.push_str("%2C"),
+            other => all.push(other),
         }
     }
-    all
 }
 
 #[cfg(test)]

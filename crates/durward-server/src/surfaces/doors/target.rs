@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use durward_wire::percent::{Stray, decoded};
+use smallvec::SmallVec;
 
 use crate::base::settings::DoorAllow;
 use crate::base::settings::doors::is_method;
@@ -43,17 +44,20 @@ pub(super) struct Target<'a> {
     pub(super) method: &'a str,
     pub(super) scheme: &'a str,
     /// In small letters, without port.
-    pub(super) host: String,
+    pub(super) host: Cow<'a, str>,
     /// The host as it was written, with its port.
     pub(super) authority: &'a str,
     /// Path and query as they came.
     pub(super) raw: &'a str,
     /// Behind the `?`.
     pub(super) query: Option<&'a str>,
-    /// The normalised path.
-    pub(super) path: String,
+    /// The normalised path: the raw one, where it is that already.
+    pub(super) path: Cow<'a, str>,
     pub(super) oddities: Oddities,
 }
+
+/// As many segments as usual paths have.
+const SEGMENTS: usize = 8;
 
 /// The target cannot be told for sure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,18 +82,22 @@ impl<'a> Target<'a> {
             None => (raw, None),
         };
         let mut oddities = Oddities::default();
-        let path = normalised(raw_path, &mut oddities)?;
+        let path = if is_normal(raw_path) {
+            Cow::Borrowed(raw_path)
+        } else {
+            Cow::Owned(normalised(raw_path, &mut oddities)?)
+        };
         Ok(Target { method, scheme, host, authority, raw, query, path, oddities })
     }
 
     /// The segments of the normalised path.
-    pub(super) fn segments(&self) -> Vec<&str> {
+    pub(super) fn segments(&self) -> SmallVec<[&str; SEGMENTS]> {
         self.path.strip_prefix('/').unwrap_or(&self.path).split('/').collect()
     }
 }
 
 /// A host without its port, in small letters.
-fn host(authority: &str) -> Result<String, Unclear> {
+fn host(authority: &str) -> Result<Cow<'_, str>, Unclear> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
     if authority.is_empty() || !authority.bytes().all(is_plain) {
         return Err(Unclear);
@@ -111,7 +119,18 @@ fn host(authority: &str) -> Result<String, Unclear> {
     if !is_port || has_gap || host.contains(['[', ']']) {
         return Err(Unclear);
     }
-    Ok(host.to_ascii_lowercase())
+    if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return Ok(Cow::Owned(host.to_ascii_lowercase()));
+    }
+    Ok(Cow::Borrowed(host))
+}
+
+/// Whether a path is as [`normalised`] would write it, by a short look: most are.
+fn is_normal(raw: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
+    // Nothing empty, no `.` and no `..`: what begins with a dot gets a longer look.
+    let begins_oddly = |pair: &[u8]| matches!(pair, [b'/', b'/' | b'.']);
+    raw.starts_with('/') && raw.bytes().all(is_plain) && !raw.as_bytes().windows(2).any(begins_oddly)
 }
 
 fn normalised(raw: &str, oddities: &mut Oddities) -> Result<String, Unclear> {
@@ -169,7 +188,8 @@ mod tests {
     use super::*;
 
     fn read(raw: &str) -> Option<(String, Oddities)> {
-        Target::read("GET", "https", "a.example", raw).ok().map(|target| (target.path, target.oddities))
+        let target = Target::read("GET", "https", "a.example", raw).ok()?;
+        Some((target.path.into_owned(), target.oddities))
     }
 
     #[test]
@@ -186,6 +206,23 @@ mod tests {
         ] {
             assert_eq!(read(raw), Some((path.to_owned(), Oddities::default())), "{raw}");
         }
+    }
+
+    /// A path that gets a short look is one that the long look leaves as it is.
+    #[test]
+    fn what_looks_normal_is() {
+        let parts = ["/", "a", "B9", ".", "..", "-_~", "%61", "%2f", ";", "\\", "?", "*", "ä"];
+        let count = parts.len();
+        for number in 0..count.pow(4) {
+            let at = |place: u32| parts[number / count.pow(place) % count];
+            let raw = format!("/{}{}{}{}", at(0), at(1), at(2), at(3));
+            if is_normal(&raw) {
+                let mut oddities = Oddities::default();
+                assert_eq!(normalised(&raw, &mut oddities).as_deref(), Ok(raw.as_str()));
+                assert_eq!(oddities, Oddities::default(), "{raw}");
+            }
+        }
+        assert!(is_normal("/papers/7.pdf") && is_normal("/") && !is_normal("papers"));
     }
 
     #[test]
@@ -245,7 +282,7 @@ mod tests {
     #[test]
     fn hosts_and_methods_have_one_form() {
         let host =
-            |authority: &str| Target::read("GET", "http", authority, "/").ok().map(|target| target.host);
+            |authority: &str| Some(Target::read("GET", "http", authority, "/").ok()?.host.into_owned());
         for (authority, found) in [
             ("A.Example:8443", Some("a.example")),
             ("a.example.", Some("a.example")),

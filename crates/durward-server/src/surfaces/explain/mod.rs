@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
+use crate::surfaces::http::incoming::Incoming;
 use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::ir::path::Element;
 use durward_pdp::ir::{Fault, Value};
@@ -20,7 +21,6 @@ use durward_pdp::stream::{Decider as _, Finder, Invocation, PoliciesInForce};
 use durward_pdp::xacml::request::Limits;
 use durward_pdp::{Pdp, Request};
 use hyper::StatusCode;
-use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap};
 use serde_json::json;
 

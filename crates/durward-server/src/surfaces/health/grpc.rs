@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use crate::surfaces::http::incoming::Incoming;
 use bytes::{Bytes, BytesMut};
 use durward_session::Service;
 use durward_wire::grpc::health::{Serving, read_request, write_response};
 use durward_wire::grpc::{Code, put_message, read_one};
-use hyper::body::Incoming;
 use hyper::{Response, StatusCode};
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, interval};

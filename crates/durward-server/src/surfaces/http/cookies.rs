@@ -22,6 +22,14 @@ impl<'h> Cookies<'h> {
     /// Those of a name.
     pub(crate) fn named(headers: &'h HeaderMap, is_name: impl Fn(&str) -> bool) -> Cookies<'h> {
         let fields = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        Cookies::within(fields, is_name)
+    }
+
+    /// The same in the values of the fields `Cookie`.
+    pub(crate) fn within(
+        fields: impl Iterator<Item = &'h str>,
+        is_name: impl Fn(&str) -> bool,
+    ) -> Cookies<'h> {
         let pairs = fields.flat_map(|field| field.split(';')).filter_map(|pair| pair.trim().split_once('='));
         let mut found = Cookies::None;
         for (_, value) in pairs.filter(|(name, _)| is_name(name)) {

@@ -72,9 +72,19 @@ pub(crate) fn timeout(headers: &HeaderMap) -> Option<Duration> {
 
 /// An answer of one message.
 pub(crate) fn reply(write: impl FnOnce(&mut BytesMut)) -> Response<Body> {
+    message(framed(write))
+}
+
+/// An answer of one message, which has its prefix.
+pub(crate) fn message(message: Bytes) -> Response<Body> {
+    said(Said::One(message))
+}
+
+/// A message with its prefix.
+pub(crate) fn framed(write: impl FnOnce(&mut BytesMut)) -> Bytes {
     let mut out = BytesMut::with_capacity(256);
     grpc::put_message(&mut out, write);
-    said(Said::One(out.freeze()))
+    out.freeze()
 }
 
 /// An answer of several.
@@ -112,9 +122,9 @@ impl Said {
                     return Poll::Pending;
                 }
                 Poll::Ready(Ok(message)) => (Frame::data(message), Said::Many(messages)),
-                Poll::Ready(Err(code)) => (trailers(code), Said::Nothing),
+                Poll::Ready(Err(code)) => (Frame::trailers(trailers(code)), Said::Nothing),
             },
-            Said::Status(code) => (trailers(code), Said::Nothing),
+            Said::Status(code) => (Frame::trailers(trailers(code)), Said::Nothing),
             Said::Nothing => return Poll::Ready(None),
         };
         *self = next;
@@ -130,10 +140,11 @@ impl Said {
     }
 }
 
-fn trailers(code: Code) -> Frame<Bytes> {
+/// What stands behind the messages of a call.
+pub(crate) fn trailers(code: Code) -> HeaderMap {
     let mut trailers = HeaderMap::with_capacity(1);
     trailers.insert(STATUS, HeaderValue::from_static(code.as_str()));
-    Frame::trailers(trailers)
+    trailers
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub(crate) mod cookies;
 pub(crate) mod direct;
 pub(crate) mod events;
 pub(crate) mod grpc;
+pub(crate) mod incoming;
 pub(crate) mod links;
 pub(crate) mod negotiate;
 pub(crate) mod phase;

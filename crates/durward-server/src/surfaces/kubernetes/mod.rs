@@ -13,7 +13,7 @@ mod timeout;
 
 use std::sync::Arc;
 
-use hyper::body::Incoming;
+use crate::surfaces::http::incoming::Incoming;
 use hyper::{StatusCode, header};
 
 use self::review::Review;

@@ -22,12 +22,12 @@ mod revoke;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::surfaces::http::incoming::Incoming;
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use durward_session::Service;
 use durward_session::identity::Moment;
 use http_body_util::Full;
-use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;

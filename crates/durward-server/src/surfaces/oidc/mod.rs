@@ -29,9 +29,9 @@ mod userinfo;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::surfaces::http::incoming::Incoming;
 use durward_session::Service;
 use durward_session::identity::Moment;
-use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, StatusCode};
 

@@ -13,9 +13,9 @@ mod trino;
 
 use std::sync::Arc;
 
+use crate::surfaces::http::incoming::Incoming;
 use durward_pdp::ir::value::Object;
 use durward_pdp::ir::{Value, json};
-use hyper::body::Incoming;
 use hyper::{Method, StatusCode};
 use serde_json::{Value as Json, json};
 

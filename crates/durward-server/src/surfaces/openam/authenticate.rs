@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use crate::surfaces::http::incoming::Incoming;
+use bytes::Bytes;
 use durward_session::identity::session::{Properties, Purpose, Refusal as TokenRefusal};
 use durward_session::{Failed, Granted, Login, LoginRequest, Refused, Wanted};
-use hyper::body::{Bytes, Incoming};
 use hyper::header::HeaderMap;
 use hyper::{Method, StatusCode, header};
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! Pages for browsers: `UI/Login`, `UI/Logout`, and the addresses of OpenAM's console and of its pages made by scripts, which lead there.
 
+use crate::surfaces::http::incoming::Incoming;
 use durward_session::identity::Moment;
-use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap};
 use hyper::{Method, StatusCode};
 

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use crate::surfaces::http::incoming::Incoming;
 use durward_session::identity::session::{Purpose, Refusal as TokenRefusal};
 use durward_session::identity::user::Account;
 use durward_session::{Failed, Login, LoginRequest, Refused};
-use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};

@@ -33,10 +33,11 @@ mod version;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
+use crate::surfaces::http::incoming::Incoming;
+use bytes::Bytes;
 use durward_session::{Administrator, Service};
 use durward_sources::AttributeSources;
 use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
 use hyper::header::HeaderMap;
 use hyper::http::request::Parts as Head;
 use hyper::{Response, StatusCode};

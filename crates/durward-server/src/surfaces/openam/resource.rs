@@ -1,8 +1,9 @@
 //! Resources under `json`, in the common form of their requests (CREST): what is to be done, and with which content. All of that is
 //! looked at before who calls, in OpenAM's order.
 
+use crate::surfaces::http::incoming::Incoming;
+use bytes::Bytes;
 use http_body_util::{BodyExt as _, Collected, Full};
-use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderValue};
 use hyper::{Method, StatusCode};
 use serde_json::Value;

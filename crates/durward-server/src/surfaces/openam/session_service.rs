@@ -4,10 +4,10 @@
 
 use std::fmt::Write as _;
 
+use crate::surfaces::http::incoming::Incoming;
 use durward_session::Failed;
 use durward_session::identity::session::{Purpose, Session};
 use durward_session::{Service, Who};
-use hyper::body::Incoming;
 use hyper::{Method, StatusCode};
 
 use super::answers::text_of_type;

@@ -10,12 +10,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::surfaces::http::incoming::Incoming;
 use bytes::Bytes;
 use durward_pdp::ir::path::Element;
 use durward_pdp::plan::Columns;
 use durward_pdp::record::{Record, Recorded};
 use http_body_util::Full;
-use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::http::request;
 use hyper::{Response, StatusCode};

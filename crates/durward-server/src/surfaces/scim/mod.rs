@@ -16,11 +16,11 @@ mod users;
 
 use std::sync::Arc;
 
+use crate::surfaces::http::incoming::Incoming;
 use bytes::Bytes;
 use durward_session::{Administrator, Service};
 use durward_wire::percent::{Stray, decoded};
 use http_body_util::Full;
-use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use serde_json::{Map, Value};

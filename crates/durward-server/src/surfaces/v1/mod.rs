@@ -19,12 +19,12 @@ mod users;
 
 use std::sync::Arc;
 
+use crate::surfaces::http::incoming::Incoming;
 use bytes::Bytes;
 use durward_session::identity::session::{Refusal, SessionId, User};
 use durward_session::{Failed, Granted, Refused, Service};
 use durward_wire::http1::DirectRequest;
 use http_body_util::Full;
-use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode, Uri};
 use jiff::Timestamp;

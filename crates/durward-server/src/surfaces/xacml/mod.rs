@@ -8,9 +8,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::surfaces::http::incoming::Incoming;
 use durward_pdp::xacml::request::Limits;
 use hyper::StatusCode;
-use hyper::body::Incoming;
 use hyper::http::request;
 use smol_str::SmolStr;
 

@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use crate::surfaces::http::incoming::Incoming;
 use durward_net::trace::Trace;
 use durward_pdp::record::Record;
 use durward_pdp::xacml::encoding::Utf16;
@@ -14,7 +15,6 @@ use durward_pdp::xacml::request::{Limits, RawRequest, RequestError, RequestError
 use durward_pdp::xacml::response::Status;
 use durward_pdp::{AttributeSource, Pdp, Request, Response};
 use hyper::StatusCode;
-use hyper::body::Incoming;
 use hyper::header;
 
 use super::Surface;

@@ -12,23 +12,23 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use super::world::World;
 use crate::support::{PATIENCE, Reply};
 
-const CHECK: &str = "/envoy.service.auth.v3.Authorization/Check";
+pub(super) const CHECK: &str = "/envoy.service.auth.v3.Authorization/Check";
 const HEALTH: &str = "/grpc.health.v1.Health/Check";
 const WATCH: &str = "/grpc.health.v1.Health/Watch";
 
 /// An answer to a call.
 #[derive(Debug)]
-struct Called {
-    status: u16,
+pub(super) struct Called {
+    pub(super) status: u16,
     /// `grpc-status`, of the headers or of the trailers.
-    code: Option<String>,
-    body: Bytes,
+    pub(super) code: Option<String>,
+    pub(super) body: Bytes,
 }
 
 /// What a check came to.
 #[derive(Debug, PartialEq, Eq)]
-struct Checked {
-    code: u64,
+pub(super) struct Checked {
+    pub(super) code: u64,
     status: u64,
     /// Headers for the request, or for the client.
     headers: Vec<(String, String)>,
@@ -41,13 +41,15 @@ impl Checked {
     }
 }
 
-fn run<T>(work: impl Future<Output = T>) -> T {
+pub(super) fn run<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { tokio::time::timeout(PATIENCE, work).await.unwrap() })
 }
 
 async fn connect(world: &World) -> SendRequest<Full<Bytes>> {
     let stream = tokio::net::TcpStream::connect(world.server.address).await.unwrap();
+    // Head and body are written apart.
+    stream.set_nodelay(true).unwrap();
     let (send, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);
     send
@@ -68,7 +70,7 @@ fn code(headers: &HeaderMap) -> Option<String> {
     headers.get("grpc-status").map(|code| code.to_str().unwrap().to_owned())
 }
 
-async fn called(answer: Response<Incoming>) -> Called {
+pub(super) async fn called(answer: Response<Incoming>) -> Called {
     let (status, in_headers) = (answer.status().as_u16(), code(answer.headers()));
     let whole = answer.into_body().collect().await.unwrap();
     let in_trailers = whole.trailers().and_then(code);
@@ -90,7 +92,11 @@ fn framed(message: &[u8]) -> Bytes {
 }
 
 /// As Envoy writes it.
-fn request<'r>(method: &'r str, path: &'r str, headers: &[(&'r str, &'r str)]) -> CheckRequest<'r> {
+pub(super) fn request<'r>(
+    method: &'r str,
+    path: &'r str,
+    headers: &[(&'r str, &'r str)],
+) -> CheckRequest<'r> {
     let mut check = CheckRequest::default();
     check.source.address = "192.0.2.7";
     check.source.port = 4711;
@@ -105,13 +111,13 @@ fn request<'r>(method: &'r str, path: &'r str, headers: &[(&'r str, &'r str)]) -
     check
 }
 
-fn message(check: &CheckRequest<'_>) -> Bytes {
+pub(super) fn message(check: &CheckRequest<'_>) -> Bytes {
     let mut out = BytesMut::new();
     put_message(&mut out, |out| check.write(out));
     out.freeze()
 }
 
-fn read(called: &Called) -> Checked {
+pub(super) fn read(called: &Called) -> Checked {
     assert_eq!((called.status, called.code.as_deref()), (200, Some("0")), "{called:?}");
     let response = read_response(read_one(&called.body, usize::MAX).unwrap()).unwrap();
     let pairs = |changes: &[durward_wire::ext_authz::HeaderChange<'_>]| {

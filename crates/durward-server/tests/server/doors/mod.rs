@@ -4,6 +4,7 @@ mod answers;
 mod attacks;
 mod envoy;
 mod gateways;
+mod here;
 mod manual;
 mod obligations;
 mod scenario;

@@ -1,6 +1,6 @@
 //! Envoy's external authorization over HTTP: the client's method and target, behind a prefix, and the fields that Envoy is told to pass on.
 
-use hyper::body::Incoming;
+use crate::surfaces::http::incoming::Incoming;
 use hyper::header;
 
 use super::super::http::{PROXY_CREDENTIALS, address, only, written};

@@ -3,13 +3,17 @@
 //! Whatever becomes of a check is an answer and no failure of the call: of a failure, `failure_mode_allow` makes a permit. An answer is
 //! written from a match on [`DoorAnswer`]; `durward_wire` has none without a code, since to Envoy an empty one is a permit.
 
+mod here;
 mod http;
+mod known;
 
 pub(crate) use http::ENVOY_HTTP;
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
+use crate::surfaces::http::incoming::Incoming;
 use bytes::{Bytes, BytesMut};
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::{Object, ObjectBuilder};
@@ -18,15 +22,18 @@ use durward_wire::ext_authz::{
     Limits, read_request, write_response,
 };
 use durward_wire::grpc::read_one;
-use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use super::http::{PROXY_CREDENTIALS, refusal_text};
-use super::{Allowed, Denied, Door, DoorAnswer, DoorRequest, Named, OVERRIDES, Reason, Surface};
+use super::{Allowed, Asking, Denied, Door, DoorAnswer, DoorRequest, Named, OVERRIDES, Reason, Surface};
 use crate::base::settings::{DoorExtension, is_tenant};
 use crate::surfaces::http::events::Body;
 use crate::surfaces::http::{Call, grpc, text_of};
+
+/// In the extensions of a check: its bytes were looked at, and do not decide it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Undecided;
 
 /// Most header fields of a checked request: several times what gateways and servers take.
 const HEADERS_MAX: usize = 256;
@@ -76,6 +83,12 @@ impl Surface {
                 return written(answer);
             }
         };
+        let asking = Asking { peer: call.peer, has_certificate: call.has_certificate };
+        if head.extensions.get::<Undecided>().is_none()
+            && let Some(message) = self.check_here(&asking, &head.headers, &bytes, Instant::now())
+        {
+            return grpc::message(message);
+        }
         let message = match read_one(&bytes, bytes.len()) {
             Ok(message) => message,
             Err(wrong) => return grpc::failure(wrong.code(), wrong.as_str()),
