@@ -1,17 +1,19 @@
-//! A server of the same parts (hyper, h2, tokio) that reads every call and answers it with the same bytes: the cost of gRPC alone.
+//! A server of the same parts (h2, tokio) that reads every call and answers it with the same bytes: the cost of gRPC alone.
 
-use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io::{self, Read, Write};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Incoming};
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use hyper::server::conn::http2;
-use hyper::service::service_fn;
-use hyper::{Request, Response};
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::net::TcpListener;
+use h2::RecvStream;
+use h2::server::{self, SendResponse};
+use hyper::Response;
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue};
+use tokio::net::{TcpListener, TcpStream};
+
+/// What may be sent before it is read, as with durward.
+const STREAM_WINDOW_BYTES: u32 = 64 * 1024;
+const CONNECTION_WINDOW_BYTES: u32 = 256 * 1024;
 
 /// Says where it listens, and serves on one thread, as each of durward's does, until nobody holds its input any more.
 pub(crate) fn serve(answer: &str) -> io::Result<()> {
@@ -42,28 +44,65 @@ async fn accept(listener: TcpListener, answer: Bytes) -> io::Result<()> {
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        let answer = answer.clone();
-        tokio::spawn(async move {
-            let service = service_fn(|request| answered(answer.clone(), request));
-            let server = http2::Builder::new(TokioExecutor::new());
-            // A connection that breaks off is seen by whoever asked on it.
-            let _ = server.serve_connection(TokioIo::new(stream), service).await;
-        });
+        tokio::spawn(connection(stream, answer.clone()));
     }
 }
 
+/// Answers all calls that came together, as durward does. A connection that breaks off is seen by whoever asked on it.
+async fn connection(stream: TcpStream, answer: Bytes) {
+    let mut library = server::Builder::new();
+    library.initial_window_size(STREAM_WINDOW_BYTES).initial_connection_window_size(CONNECTION_WINDOW_BYTES);
+    let Ok(mut library) = library.handshake(stream).await else { return };
+    let mut calls = Vec::new();
+    poll_fn(|cx| {
+        loop {
+            match library.poll_accept(cx) {
+                Poll::Ready(Some(Ok((request, respond)))) => {
+                    calls.push((request.into_body(), respond));
+                    continue;
+                }
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => {}
+            }
+            let before = calls.len();
+            calls.retain_mut(|(body, respond)| !is_answered(body, respond, &answer, cx));
+            if calls.len() == before {
+                return Poll::Pending;
+            }
+        }
+    })
+    .await;
+}
+
+/// Answers a call whose message has come.
+fn is_answered(
+    body: &mut RecvStream,
+    respond: &mut SendResponse<Bytes>,
+    answer: &Bytes,
+    cx: &mut Context<'_>,
+) -> bool {
+    while let Poll::Ready(Some(piece)) = body.poll_data(cx) {
+        // A caller that has gone needs no answer.
+        let Ok(piece) = piece else { return true };
+        let _ = body.flow_control().release_capacity(piece.len());
+    }
+    if body.is_end_stream() {
+        // Whoever asked sees what is wrong.
+        let _ = send(respond, answer);
+    }
+    body.is_end_stream()
+}
+
 /// With as many fields as durward has.
-async fn answered(
-    answer: Bytes,
-    request: Request<Incoming>,
-) -> hyper::Result<Response<impl Body<Data = Bytes, Error = Infallible>>> {
-    request.into_body().collect().await?;
-    let status = (HeaderName::from_static("grpc-status"), HeaderValue::from_static("0"));
-    let trailers = async { Some(Ok(HeaderMap::from_iter([status]))) };
-    let mut response = Response::new(Full::new(answer).with_trailers(trailers));
-    let fields = response.headers_mut();
+fn send(respond: &mut SendResponse<Bytes>, answer: &Bytes) -> Result<(), h2::Error> {
+    let mut head = Response::new(());
+    let fields = head.headers_mut();
     fields.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
     fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    fields.insert(DATE, HeaderValue::from_static("Mon, 30 Nov 2026 12:00:00 GMT"));
     fields.insert("x-request-id", HeaderValue::from_static("mhwv2jx2-1k3f"));
-    Ok(response)
+    let mut stream = respond.send_response(head, false)?;
+    stream.send_data(answer.clone(), false)?;
+    let status = (HeaderName::from_static("grpc-status"), HeaderValue::from_static("0"));
+    stream.send_trailers(HeaderMap::from_iter([status]))
 }

@@ -16,6 +16,7 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
+use smallvec::SmallVec;
 
 use super::forwarded;
 use super::routes::{self, Endpoint, RouteName};
@@ -201,7 +202,7 @@ impl Dates {
     pub(super) fn at(&self, now: Instant, clock: &Clock) -> HeaderValue {
         let mut dates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (date, value) = &mut *dates;
-        if date.until.is_none_or(|until| until <= now) {
+        if date.is_over(now) {
             *value = HeaderValue::from_str(date.at(now, clock)).ok();
         }
         // A date is ASCII.
@@ -210,9 +211,13 @@ impl Dates {
 }
 
 impl Date {
+    fn is_over(&self, now: Instant) -> bool {
+        self.until.is_none_or(|until| until <= now)
+    }
+
     /// The date now, which the clock tells where another second has begun.
     fn at(&mut self, now: Instant, clock: &Clock) -> &str {
-        if self.until.is_none_or(|until| until <= now) {
+        if self.is_over(now) {
             let time = clock();
             let passed = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
             self.until = Some(now + Duration::from_secs(1) - Duration::from_nanos(passed.into()));
@@ -238,7 +243,7 @@ pub(super) fn answer_check(
     peer: Peer,
     head: &hyper::Request<()>,
     body: &Bytes,
-    dates: &Dates,
+    heads: &mut Heads,
 ) -> Option<CheckAnswer> {
     let begun = Instant::now();
     let _in_flight = http.metrics.request();
@@ -247,7 +252,7 @@ pub(super) fn answer_check(
     let is_plain = route.allows(head.method().as_str())
         && grpc::check_form(head).is_ok()
         && head.uri().authority().is_some()
-        && !headers.contains_key(header::HOST);
+        && !headers.keys().any(|name| *name == header::HOST);
     // Telemetry is told of each request, with its trace.
     if !is_plain || !peer.surfaces.has(route.endpoint.surface()) || http.telemetry.is_some() {
         return None;
@@ -255,18 +260,53 @@ pub(super) fn answer_check(
     let asking = doors::Asking { peer: peer.address, has_certificate: peer.has_certificate };
     let message = http.doors.check_here(&asking, headers, body, begun)?;
     let made = Instant::now();
-    let mut fields = HeaderMap::with_capacity(4);
-    fields.insert(header::CONTENT_TYPE, HeaderValue::from_static(durward_wire::grpc::MEDIA_TYPE));
-    fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if let Ok(id) = HeaderValue::from_maybe_shared(Bytes::from(request_id(http, headers))) {
-        fields.insert(REQUEST_ID, never_again(id));
-    }
-    fields.insert(header::DATE, dates.at(made, &http.clock));
     let mut head = Response::new(());
-    *head.headers_mut() = fields;
+    *head.headers_mut() = heads.at(made, &http.clock);
+    if let Some(id) = head.headers_mut().get_mut(REQUEST_ID) {
+        *id = request_id_value(http, headers);
+    }
     http.metrics.answered(name.number(), StatusCode::OK.as_u16(), made - begun);
     Some(CheckAnswer { head, message, trailers: grpc::trailers(Code::Ok), made })
 }
+
+/// The heads of answers to checks, written anew when the second of their date is over.
+#[derive(Default)]
+pub(super) struct Heads {
+    date: Date,
+    fields: HeaderMap,
+}
+
+impl Heads {
+    /// The fields of an answer now; its name is to be put in the place of the empty one.
+    fn at(&mut self, now: Instant, clock: &Clock) -> HeaderMap {
+        if self.date.is_over(now) {
+            let date = HeaderValue::from_str(self.date.at(now, clock));
+            let empty = HeaderValue::from_static("");
+            self.fields = HeaderMap::from_iter([
+                (header::CONTENT_TYPE, HeaderValue::from_static(grpc::MEDIA_TYPE)),
+                (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+                (REQUEST_ID, empty.clone()),
+                (header::DATE, date.unwrap_or(empty)),
+            ]);
+        }
+        self.fields.clone()
+    }
+}
+
+/// The name of a request as a value of a field.
+fn request_id_value(http: &Http, headers: &HeaderMap) -> HeaderValue {
+    let own = headers.get(REQUEST_ID).filter(|id| id.to_str().is_ok_and(is_usable));
+    let id = own.cloned().or_else(|| {
+        let mut id = SmallVec::<[u8; ID_BYTES]>::new();
+        http.request_ids.write_next(&mut id);
+        HeaderValue::from_bytes(&id).ok()
+    });
+    // It is letters, digits and `-`.
+    never_again(id.unwrap_or(HeaderValue::from_static("")))
+}
+
+/// Room for a usual name of a request.
+const ID_BYTES: usize = 24;
 
 /// The name of a request, which HTTP/2 is to remember in no table of fields.
 fn never_again(mut id: HeaderValue) -> HeaderValue {

@@ -10,6 +10,7 @@
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -30,7 +31,7 @@ use super::requests::{Requests, TimeoutCheck};
 use super::rewound::Rewound;
 use super::sent::{Piece, UnderWay, send, send_now};
 use super::{Activity, End, HEADER_COUNT_MAX};
-use crate::serve::dispatch::{self, Dates};
+use crate::serve::dispatch::{self, Dates, Heads};
 use crate::serve::state::{Http, Peer};
 use crate::surfaces::doors::Undecided;
 use crate::surfaces::http::events::Body;
@@ -85,8 +86,15 @@ where
         Ok(Err(error)) => return failed(error),
         Err(_) => return End::TooSlow("server.header_time_ms_max"),
     };
-    let mut asked =
-        Asked { http, peer, activity, requests: &requests, dates: Dates::default(), checks: Vec::new() };
+    let mut new_requests = NewRequests {
+        http,
+        peer,
+        activity,
+        requests: &requests,
+        dates: Dates::default(),
+        heads: Heads::default(),
+        checks: Vec::new(),
+    };
     let mut stop = pin!(stopping.wait_for(|is_stopping| *is_stopping));
     let mut is_told = false;
     let mut is_idle = false;
@@ -97,14 +105,14 @@ where
         loop {
             match connection.poll_accept(cx) {
                 Poll::Ready(Some(Ok((request, respond)))) => {
-                    asked.take(request, respond);
+                    new_requests.take(request, respond);
                     continue;
                 }
                 Poll::Ready(Some(Err(error))) => return Poll::Ready(failed(error)),
                 Poll::Ready(None) => return Poll::Ready(End::Done),
                 Poll::Pending => {}
             }
-            if asked.answer_checks(cx) {
+            if new_requests.answer_checks(cx) {
                 // What was answered is to be written.
                 continue;
             }
@@ -136,22 +144,22 @@ where
     .await
 }
 
+/// What the system says is kept as such: it may be that it has given the connection up.
 fn failed(error: h2::Error) -> End {
-    if error.is_io()
-        && let Some(error) = error.into_io()
-    {
+    if !error.is_io() {
         return End::Failed(error.into());
     }
-    End::Failed("the client does not keep to HTTP/2".into())
+    error.into_io().map_or(End::Done, |error| End::Failed(error.into()))
 }
 
 /// The requests of a connection that come in its turn.
-struct Asked<'c> {
+struct NewRequests<'c> {
     http: &'c Arc<Http>,
     peer: Peer,
     activity: &'c Arc<Activity>,
     requests: &'c Arc<Requests>,
     dates: Dates,
+    heads: Heads,
     /// Checks of Envoy, which are answered together.
     checks: Vec<NewRequest>,
 }
@@ -163,7 +171,7 @@ struct NewRequest {
     respond: SendResponse<Piece>,
 }
 
-impl Asked<'_> {
+impl NewRequests<'_> {
     fn take(&mut self, request: Request<h2::RecvStream>, respond: SendResponse<Piece>) {
         let (head, body) = request.into_parts();
         let length = head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
@@ -198,10 +206,12 @@ impl Asked<'_> {
     }
 
     /// Answers a check whose bytes alone decide it. `None` for every other one, of which nothing was counted.
-    fn answer_check(&self, new: &mut NewRequest, cx: &mut Context<'_>) -> Option<()> {
+    fn answer_check(&mut self, new: &mut NewRequest, cx: &mut Context<'_>) -> Option<()> {
         let body = new.body.whole(cx)?;
         let held = self.http.http2_requests.take()?;
-        let Some(answer) = dispatch::answer_check(self.http, self.peer, &new.head, &body, &self.dates) else {
+        let answer = || dispatch::answer_check(self.http, self.peer, &new.head, &body, &mut self.heads);
+        // What panics does so once more in a task of its own, and costs no other request.
+        let Some(answer) = catch_unwind(AssertUnwindSafe(answer)).ok().flatten() else {
             new.head.extensions_mut().insert(Undecided);
             return None;
         };

@@ -7,7 +7,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use durward_wire::grpc::{self, Code, MEDIA_TYPE};
+pub(crate) use durward_wire::grpc::MEDIA_TYPE;
+use durward_wire::grpc::{self, Code};
 use hyper::body::Frame;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode, Version};

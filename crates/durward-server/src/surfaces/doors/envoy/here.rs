@@ -37,7 +37,7 @@ impl Surface {
     ) -> Option<Bytes> {
         let is_plain = self.has_default_words && !self.asker.is_recorded();
         // Credentials are looked at by the other way, also where they are not needed.
-        if !is_plain || !self.is_proxy(asking) || own.contains_key(PROXY_CREDENTIALS) {
+        if !is_plain || !self.is_proxy(asking) || own.keys().any(|name| *name == PROXY_CREDENTIALS) {
             return None;
         }
         if !self.bodies.may_have(bytes.len()) {
@@ -75,10 +75,9 @@ impl Surface {
         let decide = || decider.decide_known(&route.tenant, &known);
         let decision = catch_unwind(AssertUnwindSafe(decide)).ok().flatten()?;
         let took = begun.elapsed();
-        if !known.is_enough() || !asker.takes(&caller, client, now) {
+        if !known.is_enough() {
             return None;
         }
-        self.metrics.told(&decision, Some(took));
         let carrier = Carrier {
             identity,
             listed: &self.listed,
@@ -86,7 +85,14 @@ impl Surface {
             host: &target.host,
             redirect_hosts: &self.settings.redirect_hosts,
         };
-        Some(carrier.answer(&Verdict::of_sapl(&decision)))
+        let answer = carrier.answer(&Verdict::of_sapl(&decision));
+        // Operators who look closely are told why a request does not pass, with its name.
+        let is_told = !matches!(answer, DoorAnswer::Allow(_)) && tracing::enabled!(tracing::Level::DEBUG);
+        if is_told || !asker.takes(&caller, client, now) {
+            return None;
+        }
+        self.metrics.told(&decision, Some(took));
+        Some(answer)
     }
 }
 

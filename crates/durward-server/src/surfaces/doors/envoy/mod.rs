@@ -24,6 +24,7 @@ use durward_wire::ext_authz::{
 use durward_wire::grpc::read_one;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
+use smallvec::SmallVec;
 
 use super::http::{PROXY_CREDENTIALS, refusal_text};
 use super::{Allowed, Asking, Denied, Door, DoorAnswer, DoorRequest, Named, OVERRIDES, Reason, Surface};
@@ -242,14 +243,17 @@ const UNAUTHENTICATED: &str = "unauthenticated";
 
 /// What a permit changes of the request.
 struct Grants<'a> {
-    set: Vec<HeaderChange<'a>>,
-    removed: Vec<&'a str>,
+    set: SmallVec<[HeaderChange<'a>; USUAL_CHANGES]>,
+    removed: SmallVec<[&'a str; USUAL_CHANGES]>,
 }
+
+/// So many changes need no memory of their own.
+const USUAL_CHANGES: usize = 4;
 
 impl<'a> Grants<'a> {
     /// `None` where a value is no text.
     fn of(allowed: &'a Allowed) -> Option<Grants<'a>> {
-        let mut grants = Grants { set: Vec::with_capacity(allowed.set().len()), removed: Vec::new() };
+        let mut grants = Grants { set: SmallVec::new(), removed: SmallVec::new() };
         for (name, value) in allowed.set() {
             let (name, value) = (name.as_str(), str::from_utf8(value.as_bytes()).ok()?);
             // Where there is nothing to say, a client's own must not stay.
