@@ -32,9 +32,9 @@ impl RequestIds {
     }
 
     /// Writes one that was not given before.
-    pub(crate) fn write_next(&self, out: &mut impl Extend<u8>) {
-        out.extend(self.run.bytes());
-        out.extend([b'-']);
+    pub(crate) fn write_next(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.run.as_bytes());
+        out.push(b'-');
         write_base_36(next_of(&self.given), out);
     }
 }
@@ -50,23 +50,19 @@ fn next_of(lanes: &Lanes<AtomicU64>) -> u64 {
     before.wrapping_mul(Lanes::<AtomicU64>::COUNT as u64).wrapping_add(number as u64)
 }
 
-fn write_base_36(mut number: u64, out: &mut impl Extend<u8>) {
+fn write_base_36(mut number: u64, out: &mut Vec<u8>) {
     const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-    let mut digits = [0; DIGITS_MAX];
-    let mut start = DIGITS_MAX;
-    for (at, place) in digits.iter_mut().enumerate().rev() {
+    let start = out.len();
+    loop {
         let digit = usize::try_from(number % 36).unwrap_or(0);
-        (*place, start) = (DIGITS.get(digit).copied().unwrap_or(b'0'), at);
+        out.push(DIGITS.get(digit).copied().unwrap_or(b'0'));
         number /= 36;
         if number == 0 {
             break;
         }
     }
-    out.extend(digits.into_iter().skip(start));
+    out.get_mut(start..).unwrap_or_default().reverse();
 }
-
-/// As many digits as a number of 64 bits has at most.
-const DIGITS_MAX: usize = 13;
 
 #[cfg(test)]
 mod tests {

@@ -70,7 +70,7 @@ impl Tenant {
 pub struct Tenants(Arc<Inner>);
 
 struct Inner {
-    tenants: ArcSwap<HashMap<SmolStr, Tenant>>,
+    tenants: ArcSwap<HashMap<SmolStr, Tenant, foldhash::fast::RandomState>>,
     /// Held while tenants are added or replaced.
     changing: Mutex<Vec<Finder>>,
     clock: Clock,

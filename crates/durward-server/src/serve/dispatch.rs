@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::surfaces::http::incoming::Incoming;
@@ -16,7 +16,6 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
-use smallvec::SmallVec;
 
 use super::forwarded;
 use super::routes::{self, Endpoint, RouteName};
@@ -237,19 +236,26 @@ pub(super) struct CheckAnswer {
     pub(super) made: Instant,
 }
 
+/// What an answer to a call has in its head, and behind its message: it is to no browser and to no cache.
+static CALL_FIELDS: LazyLock<HeaderMap> = LazyLock::new(|| {
+    HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(grpc::MEDIA_TYPE))])
+});
+static CHECK_ROUTE: LazyLock<Option<(RouteName, &routes::Route)>> = LazyLock::new(|| routes::fixed(CHECK));
+static OK_TRAILERS: LazyLock<HeaderMap> = LazyLock::new(|| grpc::trailers(Code::Ok));
+
 /// Answers a check of Envoy whose bytes alone decide it, as [`answer`] would; `None` where it cannot, and then nothing was counted.
 pub(super) fn answer_check(
     http: &Http,
     peer: Peer,
     head: &hyper::Request<()>,
     body: &Bytes,
-    heads: &mut Heads,
 ) -> Option<CheckAnswer> {
     let begun = Instant::now();
     let _in_flight = http.metrics.request();
-    let (name, route) = routes::find(CHECK, &http.settings)?;
+    let (name, route) = *CHECK_ROUTE.as_ref()?;
     let headers = head.headers();
-    let is_plain = route.allows(head.method().as_str())
+    let is_plain = route.is_on(&http.settings)
+        && route.allows(head.method().as_str())
         && grpc::check_form(head).is_ok()
         && head.uri().authority().is_some()
         && !headers.keys().any(|name| *name == header::HOST);
@@ -261,52 +267,15 @@ pub(super) fn answer_check(
     let message = http.doors.check_here(&asking, headers, body, begun)?;
     let made = Instant::now();
     let mut head = Response::new(());
-    *head.headers_mut() = heads.at(made, &http.clock);
-    if let Some(id) = head.headers_mut().get_mut(REQUEST_ID) {
-        *id = request_id_value(http, headers);
+    *head.headers_mut() = CALL_FIELDS.clone();
+    // Nothing is logged of it: it is called as its caller calls it, and by no name of ours.
+    let id = headers.iter().find(|(name, _)| **name == REQUEST_ID);
+    if let Some((_, id)) = id.filter(|(_, id)| id.to_str().is_ok_and(is_usable)) {
+        head.headers_mut().insert(REQUEST_ID, never_again(id.clone()));
     }
     http.metrics.answered(name.number(), StatusCode::OK.as_u16(), made - begun);
-    Some(CheckAnswer { head, message, trailers: grpc::trailers(Code::Ok), made })
+    Some(CheckAnswer { head, message, trailers: OK_TRAILERS.clone(), made })
 }
-
-/// The heads of answers to checks, written anew when the second of their date is over.
-#[derive(Default)]
-pub(super) struct Heads {
-    date: Date,
-    fields: HeaderMap,
-}
-
-impl Heads {
-    /// The fields of an answer now; its name is to be put in the place of the empty one.
-    fn at(&mut self, now: Instant, clock: &Clock) -> HeaderMap {
-        if self.date.is_over(now) {
-            let date = HeaderValue::from_str(self.date.at(now, clock));
-            let empty = HeaderValue::from_static("");
-            self.fields = HeaderMap::from_iter([
-                (header::CONTENT_TYPE, HeaderValue::from_static(grpc::MEDIA_TYPE)),
-                (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-                (REQUEST_ID, empty.clone()),
-                (header::DATE, date.unwrap_or(empty)),
-            ]);
-        }
-        self.fields.clone()
-    }
-}
-
-/// The name of a request as a value of a field.
-fn request_id_value(http: &Http, headers: &HeaderMap) -> HeaderValue {
-    let own = headers.get(REQUEST_ID).filter(|id| id.to_str().is_ok_and(is_usable));
-    let id = own.cloned().or_else(|| {
-        let mut id = SmallVec::<[u8; ID_BYTES]>::new();
-        http.request_ids.write_next(&mut id);
-        HeaderValue::from_bytes(&id).ok()
-    });
-    // It is letters, digits and `-`.
-    never_again(id.unwrap_or(HeaderValue::from_static("")))
-}
-
-/// Room for a usual name of a request.
-const ID_BYTES: usize = 24;
 
 /// The name of a request, which HTTP/2 is to remember in no table of fields.
 fn never_again(mut id: HeaderValue) -> HeaderValue {

@@ -203,6 +203,12 @@ pub(crate) fn find(path: &str, settings: &Settings) -> Option<(RouteName, &'stat
     route.is_on(settings).then_some((RouteName(number), route))
 }
 
+/// The route of a path that is compared as it is, whether the settings let it be there or not.
+pub(crate) fn fixed(path: &str) -> Option<(RouteName, &'static Route)> {
+    let number = FIXED.get(path).copied()?;
+    Some((RouteName(number), ROUTES.get(number)?))
+}
+
 /// The numbers of routes whose paths are compared as they are: one look, in the place of a comparison with each of a hundred.
 static FIXED: LazyLock<HashMap<&str, usize, FixedState>> = LazyLock::new(|| {
     let fixed = ROUTES.iter().enumerate().filter(|(_, route)| route.is_fixed());
@@ -281,7 +287,7 @@ impl Route {
     }
 
     /// Whether the settings let it be there.
-    fn is_on(&self, settings: &Settings) -> bool {
+    pub(crate) fn is_on(&self, settings: &Settings) -> bool {
         match self.endpoint {
             Endpoint::Sapl(Ask::Plan) => settings.answers_sapl() && !settings.plan.columns.is_empty(),
             Endpoint::Sapl(_) => settings.answers_sapl(),

@@ -97,6 +97,7 @@ mod tests {
     use durward_session::identity::session::{Level, Properties, Session, SessionId, User};
     use durward_session::identity::{Moment, Stamp};
 
+    use super::super::SessionUser;
     use super::*;
     use crate::access::issued::Good;
 

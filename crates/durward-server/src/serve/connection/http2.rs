@@ -31,7 +31,7 @@ use super::requests::{Requests, TimeoutCheck};
 use super::rewound::Rewound;
 use super::sent::{Piece, UnderWay, send, send_now};
 use super::{Activity, End, HEADER_COUNT_MAX};
-use crate::serve::dispatch::{self, Dates, Heads};
+use crate::serve::dispatch::{self, Dates};
 use crate::serve::state::{Http, Peer};
 use crate::surfaces::doors::Undecided;
 use crate::surfaces::http::events::Body;
@@ -92,7 +92,6 @@ where
         activity,
         requests: &requests,
         dates: Dates::default(),
-        heads: Heads::default(),
         checks: Vec::new(),
     };
     let mut stop = pin!(stopping.wait_for(|is_stopping| *is_stopping));
@@ -159,7 +158,6 @@ struct NewRequests<'c> {
     activity: &'c Arc<Activity>,
     requests: &'c Arc<Requests>,
     dates: Dates,
-    heads: Heads,
     /// Checks of Envoy, which are answered together.
     checks: Vec<NewRequest>,
 }
@@ -209,7 +207,7 @@ impl NewRequests<'_> {
     fn answer_check(&mut self, new: &mut NewRequest, cx: &mut Context<'_>) -> Option<()> {
         let body = new.body.whole(cx)?;
         let held = self.http.http2_requests.take()?;
-        let answer = || dispatch::answer_check(self.http, self.peer, &new.head, &body, &mut self.heads);
+        let answer = || dispatch::answer_check(self.http, self.peer, &new.head, &body);
         // What panics does so once more in a task of its own, and costs no other request.
         let Some(answer) = catch_unwind(AssertUnwindSafe(answer)).ok().flatten() else {
             new.head.extensions_mut().insert(Undecided);

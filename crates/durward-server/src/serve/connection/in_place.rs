@@ -36,7 +36,7 @@ impl Turn {
     /// Whether there is time for one more, which is answered then.
     pub(super) fn has_time(&mut self) -> bool {
         self.answered += 1;
-        if self.answered % LOOK_EVERY == 0 {
+        if self.answered.is_multiple_of(LOOK_EVERY) {
             self.is_over |= self.begun.elapsed() >= TURN_TIME_MAX;
         }
         !self.is_over

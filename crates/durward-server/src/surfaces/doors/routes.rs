@@ -47,14 +47,14 @@ struct Route {
 /// The numbers of the routes that can match a path, by its first segment. Others need no look, and without it every answer is the same.
 struct Index {
     /// By the text that a template begins with. INVARIANT: in each list, in their order, are the routes that begin so and all of `others`.
-    by_first: HashMap<SmolStr, Vec<usize>>,
+    by_first: HashMap<SmolStr, Vec<usize>, foldhash::fast::RandomState>,
     /// Those that begin otherwise.
     others: Vec<usize>,
 }
 
 impl Index {
     fn new(routes: &[DoorRouteSettings]) -> Index {
-        let mut index = Index { by_first: HashMap::new(), others: Vec::new() };
+        let mut index = Index { by_first: HashMap::default(), others: Vec::new() };
         for (number, route) in routes.iter().enumerate() {
             match route.path.first() {
                 Some(text) => {

@@ -96,10 +96,37 @@ impl<'a> Target<'a> {
     }
 }
 
+/// Letters, digits and some other bytes.
+struct ByteSet([bool; 256]);
+
+impl ByteSet {
+    #[expect(clippy::indexing_slicing, reason = "it is made when it is compiled")]
+    const fn alphanumeric_and(others: &[u8]) -> ByteSet {
+        let mut has = [false; 256];
+        let mut byte = 0_u8;
+        while byte < 128 {
+            has[byte as usize] = byte.is_ascii_alphanumeric();
+            byte += 1;
+        }
+        let mut at = 0;
+        while at < others.len() {
+            has[others[at] as usize] = true;
+            at += 1;
+        }
+        ByteSet(has)
+    }
+
+    fn has(&self, byte: u8) -> bool {
+        self.0.get(usize::from(byte)) == Some(&true)
+    }
+}
+
+static IN_AUTHORITY: ByteSet = ByteSet::alphanumeric_and(b"-._:[]");
+static IN_NORMAL_PATH: ByteSet = ByteSet::alphanumeric_and(b"/-_.~");
+
 /// A host without its port, in small letters.
 fn host(authority: &str) -> Result<Cow<'_, str>, Unclear> {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
-    if authority.is_empty() || !authority.bytes().all(is_plain) {
+    if authority.is_empty() || !authority.bytes().all(|byte| IN_AUTHORITY.has(byte)) {
         return Err(Unclear);
     }
     let (host, port) = match authority.strip_prefix('[') {
@@ -127,10 +154,11 @@ fn host(authority: &str) -> Result<Cow<'_, str>, Unclear> {
 
 /// Whether a path is as [`normalised`] would write it, by a short look: most are.
 fn is_normal(raw: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
     // Nothing empty, no `.` and no `..`: what begins with a dot gets a longer look.
     let begins_oddly = |pair: &[u8]| matches!(pair, [b'/', b'/' | b'.']);
-    raw.starts_with('/') && raw.bytes().all(is_plain) && !raw.as_bytes().windows(2).any(begins_oddly)
+    raw.starts_with('/')
+        && raw.bytes().all(|byte| IN_NORMAL_PATH.has(byte))
+        && !raw.as_bytes().windows(2).any(begins_oddly)
 }
 
 fn normalised(raw: &str, oddities: &mut Oddities) -> Result<String, Unclear> {

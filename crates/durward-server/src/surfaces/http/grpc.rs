@@ -60,6 +60,10 @@ pub(crate) fn check_form<B>(request: &hyper::Request<B>) -> Result<(), Problem> 
 
 /// Messages in protocol buffers, which is what nothing behind the name means.
 fn is_of_grpc(content_type: &str) -> bool {
+    // Most say no more.
+    if content_type == MEDIA_TYPE {
+        return true;
+    }
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
     let start = media_type.get(..MEDIA_TYPE.len());
     let rest = media_type.get(MEDIA_TYPE.len()..);

@@ -115,6 +115,7 @@ fn is_visible(value: &[u8]) -> bool {
 }
 
 // What has another beginning would not be looked for.
+#[expect(clippy::indexing_slicing, reason = "it is checked when it is compiled")]
 const _: () = {
     let mut at = 0;
     while at < OVERRIDES.len() {
