@@ -249,8 +249,8 @@ pub(super) fn answer_check(
     peer: Peer,
     head: &hyper::Request<()>,
     body: &Bytes,
+    begun: Instant,
 ) -> Option<CheckAnswer> {
-    let begun = Instant::now();
     let _in_flight = http.metrics.request();
     let (name, route) = *CHECK_ROUTE.as_ref()?;
     let headers = head.headers();

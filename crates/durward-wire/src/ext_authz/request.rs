@@ -298,6 +298,9 @@ fn put_header<'b>(
 
 /// An entry of a map from text to text.
 fn read_entry(bytes: &[u8]) -> Result<(&str, &[u8]), DecodeError> {
+    if let Some((name, value)) = short_entry(bytes) {
+        return Ok((text(name)?, value));
+    }
     let (mut name, mut value) = ("", &[][..]);
     for field in Once::new(bytes) {
         match field? {
@@ -307,6 +310,23 @@ fn read_entry(bytes: &[u8]) -> Result<(&str, &[u8]), DecodeError> {
         }
     }
     Ok((name, value))
+}
+
+/// An entry as libraries write it, the name before the value, if both are shorter than 128 bytes: most are, and a check has a dozen.
+fn short_entry(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (name, rest) = short_field(bytes, 1)?;
+    let (value, rest) = short_field(rest, 2)?;
+    rest.is_empty().then_some((name, value))
+}
+
+/// A field of bytes with this number, if its length is one byte, and what stands behind it.
+fn short_field(bytes: &[u8], number: u8) -> Option<(&[u8], &[u8])> {
+    match bytes {
+        [tag, length, rest @ ..] if *tag == number << 3 | 2 && *length < 0x80 => {
+            rest.split_at_checked(usize::from(*length))
+        }
+        _ => None,
+    }
 }
 
 /// A message in which only the first field is of interest, a text.

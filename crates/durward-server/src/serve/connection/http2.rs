@@ -190,13 +190,20 @@ impl NewRequests<'_> {
         }
         let mut checks = std::mem::take(&mut self.checks);
         let mut turn = Turn::begin();
+        let mut begun = Instant::now();
         for mut new in checks.drain(..) {
             let has_time = turn.has_time();
-            if has_time && self.answer_check(&mut new, cx).is_some() {
+            if has_time && let Some(made) = self.answer_check(&mut new, begun, cx) {
+                begun = made;
                 continue;
             }
             let (work, end) = self.work(new);
-            if has_time { poll_here(work, end) } else { spawn(work, end) }
+            if has_time {
+                poll_here(work, end)
+            } else {
+                spawn(work, end)
+            }
+            begun = Instant::now();
         }
         // Its memory is used again.
         self.checks = checks;
@@ -204,19 +211,26 @@ impl NewRequests<'_> {
     }
 
     /// Answers a check whose bytes alone decide it. `None` for every other one, of which nothing was counted.
-    fn answer_check(&mut self, new: &mut NewRequest, cx: &mut Context<'_>) -> Option<()> {
+    /// What was begun then is over when the answer is there.
+    fn answer_check(
+        &mut self,
+        new: &mut NewRequest,
+        begun: Instant,
+        cx: &mut Context<'_>,
+    ) -> Option<Instant> {
         let body = new.body.whole(cx)?;
         let held = self.http.http2_requests.take()?;
-        let answer = || dispatch::answer_check(self.http, self.peer, &new.head, &body);
+        let answer = || dispatch::answer_check(self.http, self.peer, &new.head, &body, begun);
         // What panics does so once more in a task of its own, and costs no other request.
         let Some(answer) = catch_unwind(AssertUnwindSafe(answer)).ok().flatten() else {
             new.head.extensions_mut().insert(Undecided);
             return None;
         };
-        let guard = self.requests.begin_answered(answer.made);
+        let made = answer.made;
+        let guard = self.requests.begin_answered(made);
         // Whoever asked may have gone meanwhile.
         let _ = send_now(&mut new.respond, answer, guard, held);
-        Some(())
+        Some(made)
     }
 
     /// The work of a request, and what ends it when it is late.
