@@ -5,6 +5,7 @@ use durward_wire::ext_authz::{
     Allowed, CheckRequest, CheckResponse, Denied, Header, HeaderChange, How, HttpRequest, Limits, Peer,
     ReadHttp, read_request, read_response, sendable_status, write_response,
 };
+use durward_wire::protobuf::put_bytes;
 
 use crate::support::Dice;
 
@@ -208,4 +209,36 @@ fn what_is_changed_before_a_request_goes_on_is_read_again() {
     };
     assert_eq!((read.code, read.http, read.metadata), (0, expected, vec![("subject", "ada")]));
     assert_eq!(read_response(b"").unwrap().code, 0, "to Envoy, an empty response is a permit");
+}
+
+/// Entries of maps may be written in any order, with lengths of more bytes than they need, and with fields that nobody knows.
+#[test]
+fn entries_mean_the_same_however_they_are_written() {
+    let nested = |field, bytes: &[u8]| {
+        let mut out = BytesMut::new();
+        put_bytes(&mut out, field, bytes);
+        out.to_vec()
+    };
+    let (name, value) = (nested(1, b"cookie"), nested(2, b"a=b"));
+    let long_name = [&[0x0a, 0x86, 0x00], &b"cookie"[..]].concat();
+    let unknown = [0x18, 7];
+    for (entry, expected) in [
+        ([&name[..], &value].concat(), Some("a=b")),
+        ([&value[..], &name].concat(), Some("a=b")),
+        ([&long_name[..], &value].concat(), Some("a=b")),
+        ([&name[..], &value, &unknown].concat(), Some("a=b")),
+        ([&unknown[..], &name, &value].concat(), Some("a=b")),
+        (name.clone(), Some("")),
+        ([&name[..], &nested(2, b"")].concat(), Some("")),
+        ([&name[..], &name].concat(), None),
+        ([&name[..], &value, &value].concat(), None),
+        ([&name[..], &value[..4]].concat(), None),
+        ([&nested(1, b"\xff")[..], &value].concat(), None),
+    ] {
+        let request = nested(1, &nested(4, &nested(2, &nested(3, &entry))));
+        let read = read_request(&request, &LIMITS).ok();
+        let header = read.as_ref().and_then(|read| read.http.headers.first());
+        let found = header.map(|header| (header.name, str::from_utf8(header.value).unwrap()));
+        assert_eq!(found, expected.map(|value| ("cookie", value)), "{entry:02x?}");
+    }
 }
