@@ -5,7 +5,6 @@ use std::io::Write;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::surfaces::http::incoming::Incoming;
 use bytes::Bytes;
 use durward_net::trace;
 use durward_wire::ext_authz::CHECK;
@@ -27,6 +26,7 @@ use crate::base::settings::ListenSurface;
 use crate::surfaces::doors::Door;
 use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::events::Body;
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::problem::{Problem, form_of_problems};
 use crate::surfaces::http::{Answer, Call, Form, NOT_HERE, allow, grpc, text_of};
 use crate::surfaces::xacml::dialect;

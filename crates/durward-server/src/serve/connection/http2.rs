@@ -210,8 +210,8 @@ impl NewRequests<'_> {
         true
     }
 
-    /// Answers a check whose bytes alone decide it. `None` for every other one, of which nothing was counted.
-    /// What was begun then is over when the answer is there.
+    /// Answers a check whose bytes alone decide it, begun when the one before it was over; when it is over itself. `None` for every other one,
+    /// of which nothing was counted.
     fn answer_check(
         &mut self,
         new: &mut NewRequest,
@@ -221,7 +221,7 @@ impl NewRequests<'_> {
         let body = new.body.whole(cx)?;
         let held = self.http.http2_requests.take()?;
         let answer = || dispatch::answer_check(self.http, self.peer, &new.head, &body, begun);
-        // What panics does so once more in a task of its own, and costs no other request.
+        // What panics goes the long way, in a task of its own, and costs no other request.
         let Some(answer) = catch_unwind(AssertUnwindSafe(answer)).ok().flatten() else {
             new.head.extensions_mut().insert(Undecided);
             return None;

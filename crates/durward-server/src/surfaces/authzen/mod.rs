@@ -23,7 +23,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::surfaces::http::incoming::Incoming;
 use durward_session::Service;
 use durward_wire::http1::DirectRequest;
 use hyper::StatusCode;
@@ -40,6 +39,7 @@ use crate::entities::EntityStore;
 use crate::question::{Asker, Verdict, Wrong};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::direct::DirectAnswer;
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::negotiate::MediaType;
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Authenticated, Call, text_answer, text_of};

@@ -6,7 +6,6 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::surfaces::http::incoming::Incoming;
 use durward_pdp::ir::value::{Object, ObjectBuilder};
 use durward_pdp::ir::{Value, json};
 use durward_session::identity::Moment;
@@ -18,6 +17,7 @@ use super::{Ask, Asking, NotLetIn, Surface, add, broker, resource};
 use crate::decision_log::Surface as Way;
 use crate::question::Verdict;
 use crate::surfaces::callers::{REASON, Received, is_json, is_kind, is_of};
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::{Answer, Call, text_answer, text_of};
 
 /// The obligation to hold a user to a list of topics, at the login.

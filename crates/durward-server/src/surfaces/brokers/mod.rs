@@ -19,7 +19,6 @@ mod user;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use crate::surfaces::http::incoming::Incoming;
 use durward_net::trace::Trace;
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::ObjectBuilder;
@@ -37,6 +36,7 @@ use crate::base::traces::Traces;
 use crate::decision_log::Surface as Way;
 use crate::question::{Action, Asked, Asker, Counted, Entity, Logged, Question, SubjectBy, Verdict, Wrong};
 use crate::surfaces::callers::{self, CallerNames, Callers};
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::{Answer, Call};
 
 const NAMES: CallerNames = CallerNames {

@@ -2,7 +2,6 @@
 //!
 //! A login brings a password; all other questions are about a user who logged in before, and are answered on the broker's word.
 
-use crate::surfaces::http::incoming::Incoming;
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::ObjectBuilder;
 
@@ -11,6 +10,7 @@ use crate::base::parameters::{ParameterNames, Parameters};
 use crate::decision_log::Surface as Way;
 use crate::question::{Entity, Verdict};
 use crate::surfaces::callers::{REASON, Received, is_kind, is_of};
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::{Answer, Call, Form, text_answer};
 
 /// The obligation to give a user these tags, at the login.

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::surfaces::http::incoming::Incoming;
 use bytes::Bytes;
 use durward_pdp::ir::Value;
 use hyper::http::request::Parts as Head;
@@ -18,6 +17,7 @@ use crate::base::limits::Rate;
 use crate::base::metrics::Metrics;
 use crate::base::settings::CallerSettings;
 use crate::question::{Duty, Verdict};
+use crate::surfaces::http::incoming::Incoming;
 
 /// What types of obligations and advice of ours begin with, where they are written in full.
 const URN: &str = "urn:durward:obligation:";

@@ -5,13 +5,13 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::surfaces::http::incoming::Incoming;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use super::{Allowed, Denied, Door, DoorAnswer, DoorRequest, Named, Reason, Surface};
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::{Answer, Call, text_of};
 
 /// Credentials of the gateway.

@@ -10,7 +10,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use crate::surfaces::http::incoming::Incoming;
 use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::ir::path::Element;
 use durward_pdp::ir::{Fault, Value};
@@ -35,6 +34,7 @@ use crate::base::settings::Settings;
 use crate::decision_log::{Caller, DecidedRequest, Recorder, Surface as Way};
 use crate::policies::InForce;
 use crate::surfaces::http::body::Bodies;
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::negotiate::{Offer, choose};
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Authenticated, Call, Form, text_answer, text_of};

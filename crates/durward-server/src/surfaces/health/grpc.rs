@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use crate::surfaces::http::incoming::Incoming;
 use bytes::{Bytes, BytesMut};
 use durward_session::Service;
 use durward_wire::grpc::health::{Serving, read_request, write_response};
@@ -21,6 +20,7 @@ use crate::policies::InForce;
 use crate::surfaces::http::Form;
 use crate::surfaces::http::events::Body;
 use crate::surfaces::http::grpc::{Messages, check_form, failure, replies, reply};
+use crate::surfaces::http::incoming::Incoming;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::incoming::Incoming;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::StatusCode;
 use hyper::body::Body;
 use tokio::time::timeout;
 
+use super::incoming::Incoming;
 use super::problem::Problem;
 use crate::base::limits::Memory;
 use crate::base::metrics::Metrics;

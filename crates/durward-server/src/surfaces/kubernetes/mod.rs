@@ -13,7 +13,6 @@ mod timeout;
 
 use std::sync::Arc;
 
-use crate::surfaces::http::incoming::Incoming;
 use hyper::{StatusCode, header};
 
 use self::review::Review;
@@ -24,6 +23,7 @@ use crate::decider::Outcome;
 use crate::decision_log::Surface as Way;
 use crate::question::{Asked, Asker, Counted, Logged, SubjectBy, Verdict, Wrong};
 use crate::surfaces::callers::{self, CallerNames, Callers, REASON, Received, is_json, is_of, reason};
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Call, Form, text_answer, text_of};
 

@@ -22,7 +22,6 @@ mod revoke;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::surfaces::http::incoming::Incoming;
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use durward_session::Service;
@@ -39,6 +38,7 @@ use crate::base::metrics::Metrics;
 use crate::base::settings::{ConfigError, OauthClientSettings};
 use crate::surfaces::http::Answer;
 use crate::surfaces::http::body::Bodies;
+use crate::surfaces::http::incoming::Incoming;
 pub(crate) use clients::Clients;
 use clients::Guesses;
 use form::Form;

@@ -29,7 +29,6 @@ mod userinfo;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::surfaces::http::incoming::Incoming;
 use durward_session::Service;
 use durward_session::identity::Moment;
 use hyper::header::{self, HeaderMap, HeaderValue};
@@ -42,6 +41,7 @@ use crate::base::metrics::Metrics;
 use crate::base::parameters::Parameters;
 use crate::base::settings::{ConfigError, Settings};
 use crate::surfaces::http::body::Bodies;
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Form, text_of};
 use crate::surfaces::login_forms::{cookies, pages};

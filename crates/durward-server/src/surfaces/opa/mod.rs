@@ -13,7 +13,6 @@ mod trino;
 
 use std::sync::Arc;
 
-use crate::surfaces::http::incoming::Incoming;
 use durward_pdp::ir::value::Object;
 use durward_pdp::ir::{Value, json};
 use hyper::{Method, StatusCode};
@@ -25,6 +24,7 @@ use crate::base::settings::{OpaSettings, OpaShape, Settings};
 use crate::decision_log::Surface as Way;
 use crate::question::{Asked, Asker, Counted, Logged, Question, SubjectBy, Verdict, Wrong};
 use crate::surfaces::callers::{self, CallerNames, Callers, REASON, Received, is_kind};
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Call, allow, text_answer};
 

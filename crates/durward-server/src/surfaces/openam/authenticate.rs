@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::surfaces::http::incoming::Incoming;
 use bytes::Bytes;
 use durward_session::identity::session::{Properties, Purpose, Refusal as TokenRefusal};
 use durward_session::{Failed, Granted, Login, LoginRequest, Refused, Wanted};
@@ -20,6 +19,7 @@ use super::{Call, empty, encoded_words, goto, text_of};
 use crate::base::settings::OpenamSettings;
 use crate::surfaces::http::Answer;
 use crate::surfaces::http::cookies;
+use crate::surfaces::http::incoming::Incoming;
 
 const USERNAME: &str = "x-openam-username";
 const PASSWORD: &str = "x-openam-password";

@@ -1,6 +1,5 @@
 //! Pages for browsers: `UI/Login`, `UI/Logout`, and the addresses of OpenAM's console and of its pages made by scripts, which lead there.
 
-use crate::surfaces::http::incoming::Incoming;
 use durward_session::identity::Moment;
 use hyper::header::{self, HeaderMap};
 use hyper::{Method, StatusCode};
@@ -9,6 +8,7 @@ use super::request_path::{BrowserPath, Realms};
 use super::{Call, Surface, empty, sign_in, sign_out};
 use crate::base::parameters::{ParameterNames, Parameters};
 use crate::surfaces::http::cookies::Cookies;
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::{Answer, text_of};
 use crate::surfaces::login_forms::cookies::CookieNames;
 use crate::surfaces::login_forms::pages::Message;

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use crate::surfaces::http::incoming::Incoming;
 use durward_session::identity::session::{Purpose, Refusal as TokenRefusal};
 use durward_session::identity::user::Account;
 use durward_session::{Failed, Login, LoginRequest, Refused};
@@ -14,6 +13,7 @@ use super::Call;
 use super::answers::text_of_type;
 use super::query::Query;
 use super::request_path::Form;
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::{Answer, escape};
 
 /// What goes wrong, as OpenAM names it.

@@ -33,7 +33,6 @@ mod version;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
-use crate::surfaces::http::incoming::Incoming;
 use bytes::Bytes;
 use durward_session::{Administrator, Service};
 use durward_sources::AttributeSources;
@@ -52,6 +51,7 @@ use crate::decision_log::Recorder;
 use crate::policies::InForce;
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::cookies::{Cookies, is_of_other_site};
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::{self, Answer};
 use crate::surfaces::login_forms::cookies::CookieNames;
 use crate::surfaces::login_page::{LoginPages, NewPasswordRules};

@@ -1,7 +1,6 @@
 //! Resources under `json`, in the common form of their requests (CREST): what is to be done, and with which content. All of that is
 //! looked at before who calls, in OpenAM's order.
 
-use crate::surfaces::http::incoming::Incoming;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Collected, Full};
 use hyper::header::{self, HeaderValue};
@@ -13,6 +12,7 @@ use super::authenticate::{has_unique_members, words_of};
 use super::filter::Filter;
 use super::{Call, empty, information, policies, profile, sessions, text_of};
 use crate::surfaces::http::Answer;
+use crate::surfaces::http::incoming::Incoming;
 
 /// Parameters that may be given more than once.
 const MANY: &[&str] = &["_fields", "_sortKeys"];

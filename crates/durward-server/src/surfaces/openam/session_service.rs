@@ -4,7 +4,6 @@
 
 use std::fmt::Write as _;
 
-use crate::surfaces::http::incoming::Incoming;
 use durward_session::Failed;
 use durward_session::identity::session::{Purpose, Session};
 use durward_session::{Service, Who};
@@ -13,6 +12,7 @@ use hyper::{Method, StatusCode};
 use super::answers::text_of_type;
 use super::session_actions::universal_id;
 use super::{Call, empty};
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::{Answer, escape};
 
 /// How many requests a set may have.

@@ -10,7 +10,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::surfaces::http::incoming::Incoming;
 use bytes::Bytes;
 use durward_pdp::ir::path::Element;
 use durward_pdp::plan::Columns;
@@ -38,6 +37,7 @@ use crate::decision_log::{Account, Caller, NOTHING_ASKED, Recorder, Surface as W
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::direct::DirectAnswer;
 use crate::surfaces::http::events::{self, Body, Events, Source};
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::{Authenticated, Call};
 use durward_wire::http1::DirectRequest;
 use durward_wire::sapl::json;

@@ -16,7 +16,6 @@ mod users;
 
 use std::sync::Arc;
 
-use crate::surfaces::http::incoming::Incoming;
 use bytes::Bytes;
 use durward_session::{Administrator, Service};
 use durward_wire::percent::{Stray, decoded};
@@ -30,6 +29,7 @@ use crate::access::auth::{Authenticator, Denied, Presented};
 use crate::base::parameters::{ParameterNames, Parameters};
 use crate::base::settings::ScimSettings;
 use crate::surfaces::http::body::Bodies;
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, text_of};
 

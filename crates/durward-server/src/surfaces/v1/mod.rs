@@ -19,7 +19,6 @@ mod users;
 
 use std::sync::Arc;
 
-use crate::surfaces::http::incoming::Incoming;
 use bytes::Bytes;
 use durward_session::identity::session::{Refusal, SessionId, User};
 use durward_session::{Failed, Granted, Refused, Service};
@@ -37,6 +36,7 @@ use crate::base::settings::{IdentitySettings, ResetSettings};
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::cookies::{self, Cookies, is_of_other_site};
 use crate::surfaces::http::direct::DirectAnswer;
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Call, Form, text_of};
 

@@ -8,7 +8,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::surfaces::http::incoming::Incoming;
 use durward_pdp::xacml::request::Limits;
 use hyper::StatusCode;
 use hyper::http::request;
@@ -24,6 +23,7 @@ use crate::decision_log::Recorder;
 use crate::policies::InForce;
 use crate::surfaces::http::body::Bodies;
 use crate::surfaces::http::direct::DirectAnswer;
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::problem::Problem;
 use crate::surfaces::http::{Answer, Call};
 use dialect::Dialect;

@@ -7,7 +7,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use crate::surfaces::http::incoming::Incoming;
 use durward_net::trace::Trace;
 use durward_pdp::record::Record;
 use durward_pdp::xacml::encoding::Utf16;
@@ -24,6 +23,7 @@ use crate::access::auth::Identity;
 use crate::access::subject::attributes::{self, NO_SESSIONS, Named, WithTokens};
 use crate::decision_log::{Caller, DecidedRequest, Surface as Way};
 use crate::surfaces::http::direct::DirectAnswer;
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::negotiate::{MediaType, Offer, choose};
 use crate::surfaces::http::problem::{Problem, form_of_problems};
 use crate::surfaces::http::{Answer, Authenticated, Form, text_answer, text_of};

@@ -13,7 +13,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::surfaces::http::incoming::Incoming;
 use bytes::{Bytes, BytesMut};
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::{Object, ObjectBuilder};
@@ -30,6 +29,7 @@ use super::http::{PROXY_CREDENTIALS, refusal_text};
 use super::{Allowed, Asking, Denied, Door, DoorAnswer, DoorRequest, Named, OVERRIDES, Reason, Surface};
 use crate::base::settings::{DoorExtension, is_tenant};
 use crate::surfaces::http::events::Body;
+use crate::surfaces::http::incoming::Incoming;
 use crate::surfaces::http::{Call, grpc, text_of};
 
 /// In the extensions of a check: its bytes were looked at, and do not decide it.
