@@ -57,11 +57,9 @@ const SECONDS: u64 = 60;
 
 /// `cargo xtask fuzz [TARGET] [--seconds N] [--asan]`.
 pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
-    let (words, sanitizer) = match words {
-        [words @ .., "--asan"] => (words, Sanitizer::Address),
-        words => (words, Sanitizer::None),
-    };
-    let (chosen, seconds) = match words {
+    let sanitizer = if words.contains(&"--asan") { Sanitizer::Address } else { Sanitizer::None };
+    let words: Vec<&str> = words.iter().copied().filter(|word| *word != "--asan").collect();
+    let (chosen, seconds) = match words.as_slice() {
         [] => (None, SECONDS),
         ["--seconds", number] => (None, seconds(number)?),
         [target] => (Some(*target), SECONDS),
