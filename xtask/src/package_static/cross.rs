@@ -112,18 +112,31 @@ impl Build {
 
     /// Folders of this machine, and what the binary calls them: texts of panics name source files. Of those that apply to a path the
     /// last one counts.
-    fn paths(&self) -> Result<Vec<(PathBuf, &'static str)>, String> {
+    fn paths(&self) -> Result<Vec<(PathBuf, String)>, String> {
         let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo"));
         let cargo = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home);
         let sysroot = output_of(lean::at_root("rustc").args(["--print", "sysroot"]))?;
-        let mut paths = vec![(self.source.clone(), "/durward"), (self.out.clone(), "/target")];
-        paths.push((PathBuf::from(sysroot.trim()), "/rust"));
-        paths.extend(cargo.map(|folder| (folder, "/cargo")));
+        let sysroot = PathBuf::from(sysroot.trim());
+        let mut paths =
+            vec![(self.source.clone(), "/durward".to_owned()), (self.out.clone(), "/target".to_owned())];
+        let library = sysroot.join("lib/rustlib/src/rust");
+        paths.push((sysroot, "/rust".to_owned()));
+        paths.push((library, library_name(&output_of(lean::at_root("rustc").arg("-vV"))?)?));
+        paths.extend(cargo.map(|folder| (folder, "/cargo".to_owned())));
         Ok(paths)
     }
 }
 
-fn remapped(flag: &str, paths: &[(PathBuf, &str)]) -> Vec<String> {
+/// What a compiler calls the source of its library where `rust-src` is not installed. Where it is, the compiler finds the files and names
+/// them instead, and the binary would be another one.
+fn library_name(version: &str) -> Result<String, String> {
+    let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: "));
+    commit
+        .map(|commit| format!("/rustc/{commit}"))
+        .ok_or_else(|| format!("no commit of rustc in `{version}`"))
+}
+
+fn remapped(flag: &str, paths: &[(PathBuf, String)]) -> Vec<String> {
     paths.iter().map(|(path, name)| format!("{flag}{}={name}", path.display())).collect()
 }
 
@@ -161,11 +174,18 @@ mod tests {
 
     #[test]
     fn folders_of_the_machine_get_other_names() {
-        let paths =
-            [(PathBuf::from("/home/me/a b"), "/durward"), (PathBuf::from("/home/me/a b/target"), "/target")];
+        let path = |path: &str, name: &str| (PathBuf::from(path), name.to_owned());
+        let paths = [path("/home/me/a b", "/durward"), path("/home/me/a b/target", "/target")];
         let flags = remapped("--remap-path-prefix=", &paths);
         assert_eq!(flags[0], "--remap-path-prefix=/home/me/a b=/durward");
         assert_eq!(flags[1], "--remap-path-prefix=/home/me/a b/target=/target");
+    }
+
+    #[test]
+    fn the_library_is_called_as_without_its_source() {
+        let version = "rustc 1.95.0 (59807616e 2026-04-14)\ncommit-hash: 59807616e1\nhost: x\n";
+        assert_eq!(library_name(version).unwrap(), "/rustc/59807616e1");
+        assert!(library_name("rustc 1.95.0").is_err());
     }
 
     #[test]
