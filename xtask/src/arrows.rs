@@ -43,14 +43,17 @@ const TABLE_HEADING: &str = "| crate |";
 /// The heading of the first column of the table of the server's folders.
 const FOLDERS_HEADING: &str = "| folder of the server |";
 
-/// Whose folders they are.
-const FOLDERS_OF: &str = "crates/durward-server/src";
+/// Whose folders they are, from below.
+const FOLDERS_OF: [&str; 3] =
+    ["crates/durward-common/src", "crates/durward-logins/src", "crates/durward-server/src"];
 
 /// Compares the document's table with the workspace, and looks for what the kernel must not have.
 pub(crate) fn findings(metadata: &Metadata, document: &str) -> Vec<String> {
     let mut found = compare(&table(document, TABLE_HEADING), &arrows(metadata));
-    match folders::files(&metadata::root().join(FOLDERS_OF)) {
-        Ok(files) => found.extend(folders::findings(&table(document, FOLDERS_HEADING), &files)),
+    let files: Result<Vec<_>, String> =
+        FOLDERS_OF.iter().map(|src| folders::files(&metadata::root().join(src))).collect();
+    match files {
+        Ok(files) => found.extend(folders::findings(&table(document, FOLDERS_HEADING), &files.concat())),
         Err(error) => found.push(error),
     }
     for package in metadata.members().filter(|package| KERNEL.contains(&package.name.as_str())) {

@@ -1,13 +1,16 @@
-//! The arrows between the folders of one crate: what a table of `ARCHITECTURE.md` says, against the paths in the sources.
+//! The arrows between the folders of the server: what a table of `ARCHITECTURE.md` says, against the paths in the sources of its crates.
 //!
 //! A folder is what the table lists; files below it that no longer row claims belong to it. Paths are read out of the text: those that
-//! begin with `crate::`, and those by which `super::` leaves a folder. Tests are not read.
+//! begin with `crate::` or a crate of [`SHARED`], and those by which `super::` leaves a folder. Tests are not read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::arrows::Arrows;
 use crate::sources::{is_tests, sources, up_to_tests};
+
+/// The crates whose folders those above name: a path that begins with one of them goes on as it would behind `crate`.
+const SHARED: [&str; 2] = ["durward_common", "durward_logins"];
 
 /// A source file: its path below `src`, with `/`, and its text.
 type File = (String, String);
@@ -120,13 +123,18 @@ fn module_of(path: &str) -> Vec<&str> {
     if path == "lib" { Vec::new() } else { path.split('/').collect() }
 }
 
+/// Whether a path may begin with it that lies in a folder.
+fn is_root_name(word: &str) -> bool {
+    word == "crate" || SHARED.contains(&word)
+}
+
 /// The path from the crate's root on; `None` where it begins neither there nor above the module it stands in.
 fn resolved(module: &[&str], path: &[String]) -> Option<Vec<String>> {
     let steps = path.iter().take_while(|step| *step == "super").count();
     let rest = path.get(steps..)?;
     if steps == 0 {
         let (first, rest) = path.split_first()?;
-        return (first == "crate").then(|| rest.to_vec());
+        return is_root_name(first).then(|| rest.to_vec());
     }
     let above = module.get(..module.len().checked_sub(steps)?)?;
     Some(above.iter().map(|part| (*part).to_owned()).chain(rest.iter().cloned()).collect())
@@ -142,7 +150,7 @@ fn paths(text: &str) -> Vec<(usize, Vec<String>)> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some((number, word)) = words.get(at) {
-        let is_begun = matches!(word.as_str(), "crate" | "super");
+        let is_begun = word == "super" || is_root_name(word);
         // `in crate::a` says who may see something, and uses nothing.
         let is_sight = at > 0 && words.get(at - 1).is_some_and(|(_, before)| before == "in");
         if is_begun && !is_sight {
@@ -274,7 +282,7 @@ mod tests {
                 "doors/one/inner.rs",
                 "use super::Door;\n// use crate::serve::Server;\nlet a = \"crate::serve\";",
             ),
-            ("doors/two.rs", "use crate::{\n    base::Clock,\n};"),
+            ("doors/two.rs", "use durward_common::{\n    base::Clock,\n};"),
             (
                 "serve/mod.rs",
                 "use crate::doors::{one::Door, two};\n#[cfg(test)]\nmod tests {\n use crate::x::Y; }",

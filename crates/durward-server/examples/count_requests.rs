@@ -5,7 +5,8 @@
 #![expect(clippy::print_stdout, reason = "it is a program to run by hand")]
 
 #[expect(dead_code, reason = "the server uses the rest")]
-#[path = "../src/base/metrics/lanes.rs"]
+#[path = "../../durward-common/src/base/metrics/lanes.rs"]
+#[expect(unreachable_pub, reason = "the crate that it belongs to shows it")]
 mod lanes;
 
 use std::hint::black_box;

@@ -11,23 +11,19 @@
 //! What is not here: no decision is made (that is `durward-pdp`), no flag or environment variable is read (that is
 //! the binary), and over XACML's surfaces nobody is authenticated except by TLS client certificates, or where `auth.guards` says so.
 
-mod access;
-mod base;
-pub mod decider;
-mod decision_log;
-mod entities;
-mod policies;
-mod question;
 mod serve;
 mod surfaces;
-mod telemetry;
 
-pub use access::auth::{SecretDigestError, digest_of_secret};
-pub use access::issued::KeyStore;
-pub use access::sessions::{account_in, read_cluster_secret, start_sessions};
-pub use base::Clock;
-pub use base::log::{LineWriter, LogError, LogHandle, start_log, start_log_on};
-pub use base::settings::{
+pub use durward_common::access::auth::{SecretDigestError, digest_of_secret};
+pub use durward_common::access::issued::KeyStore;
+pub use durward_common::access::sessions::{account_in, read_cluster_secret, start_sessions};
+pub use durward_common::base::Clock;
+pub use durward_common::base::log::{LineWriter, LogError, LogHandle, start_log, start_log_on};
+pub use durward_common::decider;
+pub use durward_common::policies::PolicyLoadError;
+pub use durward_common::policies::policy_watch::PolicyWatch;
+pub use durward_logins::surfaces::login_page;
+pub use durward_settings::{
     AskedIn, AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, AuditSyncs, AuthSettings, AuthzenActionSettings, AuthzenEntitySettings,
     AuthzenLanguage, AuthzenReasons, AuthzenSaplSettings, AuthzenSettings, AuthzenXacmlSettings, BeyondMax,
@@ -45,12 +41,9 @@ pub use base::settings::{
     SubjectsAssertedBy, Template, TlsSettings, TokenAlgorithm, UpstreamClientAuth, UpstreamLinkBy,
     UpstreamSettings, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };
-pub use policies::PolicyLoadError;
-pub use policies::policy_watch::PolicyWatch;
 pub use serve::reload::SettingsWatch;
 pub use serve::routes::{ROUTES, Route};
 pub use serve::server::{Listeners, Served, Server, StartError};
 pub use surfaces::health::probe::{Probed, ProbedHealth, metrics_text, serve_probe};
-pub use surfaces::login_page;
 pub use surfaces::opa::ROUTES as OPA_ROUTES;
 pub use surfaces::openam::ROUTES as OPENAM_ROUTES;

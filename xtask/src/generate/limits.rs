@@ -22,7 +22,7 @@ Names in capitals are constants. Names in small letters are fields with their de
 ";
 
 /// An index refuses nothing: past its limits it only spares less work.
-const CRATES: [&str; 18] = [
+const CRATES: [&str; 21] = [
     "durward-ir",
     "durward-jwt",
     "durward-library",
@@ -37,6 +37,9 @@ const CRATES: [&str; 18] = [
     "durward-net",
     "durward-sources",
     "durward-entities",
+    "durward-settings",
+    "durward-common",
+    "durward-logins",
     "durward-server",
     "durward-opcua",
     "durward-scenario",

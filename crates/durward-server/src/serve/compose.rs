@@ -4,8 +4,28 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use durward_common::access::auth::{Authenticator, Tokens};
+use durward_common::access::issued::Issued;
+use durward_common::access::rates::Rates;
+use durward_common::access::subject::Subjects;
+use durward_common::access::subject::fence::Fence;
+use durward_common::base::Clock;
+use durward_common::base::limits::{Memory, Places};
+use durward_common::base::metrics::Metrics;
+use durward_common::base::request_ids::RequestIds;
+use durward_common::base::traces::Traces;
+use durward_common::decider::DeciderSlot;
+use durward_common::decision_log::{DecisionLog, Recorder};
+use durward_common::entities::EntityStore;
+use durward_common::policies::InForce;
+use durward_common::question::{self, Asker};
+use durward_common::surfaces::http::body::Bodies;
+use durward_common::telemetry::Telemetry;
+use durward_logins::surfaces::login_page::LoginPages;
+use durward_logins::surfaces::{oidc, scim};
 use durward_pdp::AttributeSource;
 use durward_session::Service;
+use durward_settings::{AttributeSettings, ConfigError, Guarded, JwtSettings, Settings};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::watch;
 
@@ -13,29 +33,10 @@ use super::places::ConnectionPlaces;
 use super::routes::RouteName;
 use super::server::StartError;
 use super::state::{HTTP2_REQUESTS_PER_CONNECTION, Http};
-use crate::access::auth::{Authenticator, Tokens};
-use crate::access::issued::Issued;
-use crate::access::rates::Rates;
-use crate::access::subject::Subjects;
-use crate::access::subject::fence::Fence;
-use crate::base::Clock;
-use crate::base::limits::{Memory, Places};
-use crate::base::metrics::Metrics;
-use crate::base::request_ids::RequestIds;
-use crate::base::settings::{AttributeSettings, ConfigError, Guarded, JwtSettings, Settings};
-use crate::base::traces::Traces;
-use crate::decider::DeciderSlot;
-use crate::decision_log::{DecisionLog, Recorder};
-use crate::entities::EntityStore;
-use crate::policies::InForce;
-use crate::question::{self, Asker};
-use crate::surfaces::http::body::Bodies;
-use crate::surfaces::login_page::LoginPages;
 use crate::surfaces::{
-    authzen, brokers, callers, doors, explain, health, kubernetes, oauth, oidc, opa, openam, rsocket, sapl,
-    scim, v1, xacml,
+    authzen, brokers, callers, doors, explain, health, kubernetes, oauth, opa, openam, rsocket, sapl, v1,
+    xacml,
 };
-use crate::telemetry::Telemetry;
 use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
 
 /// A server's parts. Only what starts and ends a server holds them all.

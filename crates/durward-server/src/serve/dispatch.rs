@@ -6,7 +6,18 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
+use durward_common::access::auth::{Denied, Presented};
+use durward_common::base::Clock;
+use durward_common::base::request_ids::RequestIds;
+use durward_common::surfaces::http::direct::DirectAnswer;
+use durward_common::surfaces::http::events::Body;
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::problem::{Problem, form_of_problems};
+use durward_common::surfaces::http::{Answer, Call, Form, NOT_HERE, allow, grpc, text_of};
+use durward_common::telemetry::RequestSpan;
+use durward_logins::surfaces::{oidc, scim};
 use durward_net::trace;
+use durward_settings::ListenSurface;
 use durward_wire::ext_authz::CHECK;
 use durward_wire::grpc::Code;
 use durward_wire::http1::DirectRequest;
@@ -19,19 +30,9 @@ use jiff::fmt::rfc2822::DateTimePrinter;
 use super::forwarded;
 use super::routes::{self, Endpoint, RouteName};
 use super::state::{Http, Peer};
-use crate::access::auth::{Denied, Presented};
-use crate::base::Clock;
-use crate::base::request_ids::RequestIds;
-use crate::base::settings::ListenSurface;
 use crate::surfaces::doors::Door;
-use crate::surfaces::http::direct::DirectAnswer;
-use crate::surfaces::http::events::Body;
-use crate::surfaces::http::incoming::Incoming;
-use crate::surfaces::http::problem::{Problem, form_of_problems};
-use crate::surfaces::http::{Answer, Call, Form, NOT_HERE, allow, grpc, text_of};
 use crate::surfaces::xacml::dialect;
-use crate::surfaces::{authzen, doors, health, oauth, oidc, sapl, scim};
-use crate::telemetry::RequestSpan;
+use crate::surfaces::{authzen, doors, health, oauth, sapl};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -329,11 +330,11 @@ async fn dispatch(
             None => oauth::absent(),
         },
         Endpoint::Oidc(ask) => match &http.oidc {
-            Some(oidc) => Box::pin(oidc.answer(call.client.ip(), ask, request)).await,
+            Some(oidc) => oidc.answer(call.client.ip(), ask, request).await,
             None => oidc::absent(),
         },
         Endpoint::Scim(ask) => match &http.scim {
-            Some(scim) => Box::pin(scim.answer(ask, request)).await,
+            Some(scim) => scim.answer(ask, request).await,
             None => scim::absent(),
         },
         Endpoint::Live => health::live(),

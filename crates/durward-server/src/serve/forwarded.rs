@@ -6,9 +6,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use durward_settings::{ForwardedBy, ServerSettings};
 use hyper::header::{self, HeaderMap, HeaderName};
-
-use crate::base::settings::{ForwardedBy, ServerSettings};
 
 /// How many trusted proxies may stand in a row; the next one counts as the client.
 const HOPS_MAX: usize = 16;
@@ -81,7 +80,7 @@ mod tests {
         let text = format!(
             "server.trusted_proxies = ['10.0.0.0/8', '2001:db8:1::/48', '192.0.2.7']\nserver.forwarded_by = '{by}'\n"
         );
-        crate::base::settings::Settings::from_toml(&text, "test.toml").unwrap().server
+        durward_settings::Settings::from_toml(&text, "test.toml").unwrap().server
     }
 
     /// The client of a request from `peer` with these fields.

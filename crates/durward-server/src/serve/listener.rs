@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
+use durward_common::base::socket::prepare;
+use durward_settings::SurfaceSet;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{mpsc, watch};
@@ -15,8 +17,6 @@ use tokio::time::{sleep, timeout};
 use super::connection;
 use super::places::{ConnectionPlace, NoPlace, ReservedPlace};
 use super::state::{Http, Peer, note_not_accepted};
-use crate::base::settings::SurfaceSet;
-use crate::base::socket::prepare;
 use durward_net::tls::Acceptor;
 
 /// How many connections the system keeps until they are accepted: a burst of a thousand users fits.

@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use durward_settings::{Network, ServerSettings};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::Notify;
 
 use super::connection::Activity;
-use crate::base::settings::{Network, ServerSettings};
 
 /// How many connections at once the reserve takes; further ones are closed unheard.
 const RESERVE_MAX: usize = 64;

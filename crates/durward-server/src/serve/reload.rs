@@ -8,13 +8,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use durward_common::access::auth::Authenticator;
+use durward_common::base::log::LogHandle;
+use durward_common::base::watch::{Watch, Watched, Why, settle};
+use durward_common::policies::look_of;
+use durward_settings::{AuthSettings, ConfigError, Settings};
+
 use super::compose::Parts;
 use super::state::Http;
-use crate::access::auth::Authenticator;
-use crate::base::log::LogHandle;
-use crate::base::settings::{AuthSettings, ConfigError, Settings};
-use crate::base::watch::{Watch, Watched, Why, settle};
-use crate::policies::look_of;
 use crate::surfaces::rsocket;
 
 /// How often the file is looked at, where the system does not tell of changes.

@@ -11,17 +11,17 @@ mod who;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use durward_logins::surfaces::oidc;
+use durward_logins::surfaces::scim;
+use durward_settings::{ListenSurface, Settings};
 use foldhash::fast::FixedState;
 
-use crate::base::settings::{ListenSurface, Settings};
 use crate::surfaces::authzen;
 use crate::surfaces::brokers;
 use crate::surfaces::doors::{Door, ENVOY_HTTP};
 use crate::surfaces::health::grpc::GrpcAsk;
 use crate::surfaces::oauth;
-use crate::surfaces::oidc;
 use crate::surfaces::sapl::Ask;
-use crate::surfaces::scim;
 use crate::surfaces::v1::Act;
 use crate::surfaces::xacml::dialect::Dialect;
 

@@ -8,14 +8,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use durward_common::base::metrics::Metrics;
+use durward_common::base::socket::prepare;
+use durward_settings::ServerSettings;
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{sleep, timeout};
 
 use super::state::note_not_accepted;
-use crate::base::metrics::Metrics;
-use crate::base::settings::ServerSettings;
-use crate::base::socket::prepare;
 use crate::surfaces::rsocket::Surface;
 use durward_net::tls::Acceptor;
 

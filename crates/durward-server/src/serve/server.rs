@@ -9,10 +9,17 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use durward_common::access::sessions;
+use durward_common::access::subject::finder::SessionFinder;
+use durward_common::base::Clock;
+use durward_common::base::log::LogHandle;
+use durward_common::decider::{Decider, OfSessions, Tenants};
+use durward_common::policies::{Loaded, PolicyLoadError};
 use durward_pdp::stream::Finder;
 use durward_pdp::{Pdp, PolicyError, ReadError};
 use durward_session::identity::IdentityError;
 use durward_session::{Running, Service};
+use durward_settings::{ConfigError, ListenSurface, RsocketSettings, Settings, SurfaceSet, TlsSettings};
 use tokio::runtime;
 use tokio::sync::{oneshot, watch};
 
@@ -21,13 +28,6 @@ use super::listener::{Door, Listener};
 use super::reload::{SettingsWatch, TakingUp};
 use super::state::Http;
 use super::{listener, rsocket};
-use crate::access::sessions;
-use crate::access::subject::finder::SessionFinder;
-use crate::base::Clock;
-use crate::base::log::LogHandle;
-use crate::base::settings::{ConfigError, ListenSurface, RsocketSettings, Settings, SurfaceSet, TlsSettings};
-use crate::decider::{Decider, OfSessions, Tenants};
-use crate::policies::{Loaded, PolicyLoadError};
 #[cfg(feature = "nats")]
 use crate::surfaces::brokers;
 use durward_net::tls::{Acceptor, Certificates, TlsError};

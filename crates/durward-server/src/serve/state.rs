@@ -4,19 +4,21 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
+use durward_common::access::auth::Authenticator;
+use durward_common::access::rates::Rates;
+use durward_common::base::Clock;
+use durward_common::base::limits::Places;
+use durward_common::base::metrics::Metrics;
+use durward_common::base::request_ids::RequestIds;
+use durward_common::base::traces::Traces;
+use durward_common::telemetry::Telemetry;
+use durward_logins::surfaces::{oidc, scim};
+use durward_settings::{ServerSettings, Settings, SurfaceSet};
+
 use super::places::ConnectionPlaces;
-use crate::access::auth::Authenticator;
-use crate::access::rates::Rates;
-use crate::base::Clock;
-use crate::base::limits::Places;
-use crate::base::metrics::Metrics;
-use crate::base::request_ids::RequestIds;
-use crate::base::settings::{ServerSettings, Settings, SurfaceSet};
-use crate::base::traces::Traces;
 use crate::surfaces::{
-    authzen, brokers, doors, explain, health, kubernetes, oauth, oidc, opa, openam, sapl, scim, v1, xacml,
+    authzen, brokers, doors, explain, health, kubernetes, oauth, opa, openam, sapl, v1, xacml,
 };
-use crate::telemetry::Telemetry;
 use durward_net::tls::NotAccepted;
 
 /// How many requests over HTTP/2 may be under way, for each connection that there may be: one connection may have 128, all together not so

@@ -1,5 +1,5 @@
-//! One folder for each protocol that is answered; none knows another. `http` is what those over HTTP share, `callers` what those share whose
-//! callers ask about users of their own, `login_page` and `login_forms` what those share by which users log in with a browser.
+//! One folder for each protocol that is answered; none knows another. `callers` is what those share whose callers ask about users of their
+//! own; what those over HTTP share is in `durward-common`, and those by which users log in with a browser or are provisioned are in `durward-logins`.
 
 pub(crate) mod authzen;
 pub(crate) mod brokers;
@@ -7,16 +7,11 @@ pub(crate) mod callers;
 pub(crate) mod doors;
 pub(crate) mod explain;
 pub(crate) mod health;
-pub(crate) mod http;
 pub(crate) mod kubernetes;
-pub(crate) mod login_forms;
-pub mod login_page;
 pub(crate) mod oauth;
-pub(crate) mod oidc;
 pub(crate) mod opa;
 pub(crate) mod openam;
 pub(crate) mod rsocket;
 pub(crate) mod sapl;
-pub(crate) mod scim;
 pub(crate) mod v1;
 pub(crate) mod xacml;

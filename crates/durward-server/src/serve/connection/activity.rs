@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use durward_common::surfaces::http::phase::Phase;
+
 use super::requests::Requests;
-use crate::surfaces::http::phase::Phase;
 
 /// How long a connection that has asked something may be between two requests before another one can have its place: pauses of a client
 /// at work are shorter.
@@ -81,8 +82,8 @@ impl Activity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::settings::ServerSettings;
-    use crate::surfaces::http::phase::Wait;
+    use durward_common::surfaces::http::phase::Wait;
+    use durward_settings::ServerSettings;
 
     #[test]
     fn who_asks_is_not_idle_and_who_was_authenticated_never_is() {

@@ -17,6 +17,9 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use bytes::Bytes;
+use durward_common::surfaces::http::Authenticated;
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::phase::{Phase, Wait};
 use hyper::Request;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -30,9 +33,6 @@ use super::rewound::Rewound;
 use super::{Activity, End, HEADER_COUNT_MAX, poll_timer};
 use crate::serve::dispatch::{self, Date};
 use crate::serve::state::{Http, Peer};
-use crate::surfaces::http::Authenticated;
-use crate::surfaces::http::incoming::Incoming;
-use crate::surfaces::http::phase::{Phase, Wait};
 use crate::surfaces::sapl;
 
 /// A stream that notes when a request begins.

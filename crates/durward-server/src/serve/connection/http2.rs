@@ -16,6 +16,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+use durward_common::surfaces::http::events::Body;
+use durward_common::surfaces::http::incoming::{Incoming, OfStream};
+use durward_common::surfaces::http::problem::Problem;
+use durward_common::surfaces::http::{Authenticated, Form};
 use durward_wire::ext_authz::CHECK;
 use h2::server::{self, SendResponse};
 use http_body_util::Full;
@@ -34,10 +38,6 @@ use super::{Activity, End, HEADER_COUNT_MAX};
 use crate::serve::dispatch::{self, Dates};
 use crate::serve::state::{Http, Peer};
 use crate::surfaces::doors::Undecided;
-use crate::surfaces::http::events::Body;
-use crate::surfaces::http::incoming::{Incoming, OfStream};
-use crate::surfaces::http::problem::Problem;
-use crate::surfaces::http::{Authenticated, Form};
 
 /// How many requests may be under way on one connection of HTTP/2; a client that wants more waits (RFC 9113, 5.1.2).
 const REQUESTS_AT_ONCE_MAX: u32 = 128;

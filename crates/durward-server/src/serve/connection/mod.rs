@@ -21,12 +21,12 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
+use durward_common::base::socket;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::{Sleep, timeout_at};
 
 use super::state::{Http, Peer};
-use crate::base::socket;
 pub(super) use activity::{Activity, Idle};
 pub(super) use http1::serve_one;
 use rewound::Rewound;
@@ -181,8 +181,8 @@ mod tests {
 
     use super::congested::{Client, Congested, Pace};
     use super::*;
-    use crate::base::settings::{Settings, SurfaceSet};
     use crate::serve::compose::{Observers, Parts};
+    use durward_settings::{Settings, SurfaceSet};
 
     const ALL_MAY: &str = r#"<Policy xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" PolicyId="all" Version="1.0"
         RuleCombiningAlgId="urn:oasis:names:tc:xacml:3.0:rule-combining-algorithm:deny-unless-permit">

@@ -6,9 +6,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use durward_settings::ServerSettings;
 use tokio::sync::Notify;
-
-use crate::base::settings::ServerSettings;
 
 /// What one request waits for, and since when.
 #[derive(Clone, Copy, Debug)]

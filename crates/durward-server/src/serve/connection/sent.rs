@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
+use durward_common::base::limits::Held;
+use durward_common::surfaces::http::events::Body;
 use h2::server::SendResponse;
 use h2::{Reason, SendStream};
 use hyper::Response;
 use hyper::body::{Body as _, Frame};
 
 use super::requests::RequestGuard;
-use crate::base::limits::Held;
 use crate::serve::dispatch::CheckAnswer;
-use crate::surfaces::http::events::Body;
 
 /// What an answer of several pieces holds until it is written.
 pub(super) struct UnderWay {

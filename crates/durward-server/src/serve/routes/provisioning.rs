@@ -1,8 +1,9 @@
 //! Routes of provisioning (SCIM 2.0).
 
+use durward_logins::surfaces::scim;
+
 use super::who::WHO_PROVISIONS;
 use super::{Endpoint, Route};
-use crate::surfaces::scim;
 
 /// Users and groups.
 pub(super) const SCIM: &[Route] = &[

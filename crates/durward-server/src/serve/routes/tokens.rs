@@ -1,11 +1,12 @@
 //! Routes of tokens and of logins with browsers (OAuth 2.0, OpenID Connect).
 
+use durward_logins::surfaces::oidc;
+
 use super::who::{
     GET_POST, POST, READ, WHO_BROWSES, WHO_COMES_BACK, WHO_CONNECTS_OAUTH, WHO_HAS_TOKEN, WHO_IS_CLIENT,
 };
 use super::{Endpoint, Route};
 use crate::surfaces::oauth;
-use crate::surfaces::oidc;
 
 /// Tokens, and logins with browsers.
 pub(super) const OAUTH: &[Route] = &[

@@ -3,13 +3,12 @@
 //! `true` is a permit whose obligations the caller is known to understand, and nothing else. Obligations and advice stand in `context`, in the
 //! form of the draft of the obligations profile.
 
+use durward_common::decider::Outcome;
+use durward_common::question::{Duty, Verdict, Wrong};
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::{Object, write_json_text};
+use durward_settings::AuthzenReasons;
 use hyper::StatusCode;
-
-use crate::base::settings::AuthzenReasons;
-use crate::decider::Outcome;
-use crate::question::{Duty, Verdict, Wrong};
 
 /// What a caller is told, and which obligations it understands.
 pub(super) struct Telling<'t> {
@@ -116,8 +115,8 @@ fn written(duty: &Duty) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decider::Decision;
-    use crate::question::REPLACE_RESOURCE;
+    use durward_common::decider::Decision;
+    use durward_common::question::REPLACE_RESOURCE;
 
     fn told(decision: &str, understood: &[&str], context: &str, reasons: AuthzenReasons) -> String {
         let verdict = Verdict::of_sapl(&Decision::from_json(decision.as_bytes()).unwrap());

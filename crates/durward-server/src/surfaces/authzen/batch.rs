@@ -1,6 +1,7 @@
 //! `evaluations`: several questions in one request, in their order. What is wrong with one of them is its answer; what is wrong with the
 //! request is the answer to all.
 
+use durward_common::question::Wrong;
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::Object;
 use hyper::StatusCode;
@@ -8,7 +9,6 @@ use hyper::StatusCode;
 use super::answer::write_error;
 use super::decide::{Asking, Logged};
 use super::parts::{Parts, body, object_member};
-use crate::question::Wrong;
 
 /// When evaluations end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

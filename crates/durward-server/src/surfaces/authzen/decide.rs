@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
+use durward_common::access::auth::Identity;
+use durward_common::access::subject::{Shown, document};
+use durward_common::decision_log::Surface as Way;
+use durward_common::question::{
+    Asked, Counted, Entity, Logged as AskedLogged, Question, SubjectBy, Verdict, Wrong,
+};
+use durward_common::surfaces::http::Call;
 use durward_pdp::ir::value::Object;
 use durward_session::identity::session::User;
+use durward_settings::StoredProperties;
 use hyper::StatusCode;
 
 use super::{Ask, Surface};
-use crate::access::auth::Identity;
-use crate::access::subject::{Shown, document};
-use crate::base::settings::StoredProperties;
-use crate::decision_log::Surface as Way;
-use crate::question::{Asked, Counted, Entity, Logged as AskedLogged, Question, SubjectBy, Verdict, Wrong};
-use crate::surfaces::http::Call;
 
 /// A request by somebody who may ask.
 #[derive(Clone, Copy)]

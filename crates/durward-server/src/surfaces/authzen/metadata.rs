@@ -1,15 +1,15 @@
 //! `/.well-known/authzen-configuration`: where a client of AuthZEN asks what, also signed where this server signs tokens (`[oauth]`).
 
+use durward_common::surfaces::http::problem::Problem;
+use durward_common::surfaces::http::{Answer, text_answer};
 use durward_session::identity::Moment;
 use durward_session::identity::jwt::TokenKind;
+use durward_settings::is_tenant;
 use hyper::StatusCode;
 use hyper::header::{self, HeaderValue};
 use serde_json::{Map, Value, json};
 
 use super::Surface;
-use crate::base::settings::is_tenant;
-use crate::surfaces::http::problem::Problem;
-use crate::surfaces::http::{Answer, text_answer};
 
 /// Where it is; behind it may stand a tenant.
 pub(super) const PATH: &str = "/.well-known/authzen-configuration";

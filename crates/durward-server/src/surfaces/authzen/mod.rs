@@ -1,7 +1,7 @@
 //! `/access/v1/...`: decisions for clients of the AuthZEN Authorization API 1.0.
 //!
 //! ```text
-//!   body --> parts --> question (`crate::question`) --> verdict --> answer
+//!   body --> parts --> question (`durward_common::question`) --> verdict --> answer
 //!      '--> raw: the same from the bytes, where only a decision is asked for and nobody records it
 //! ```
 //!
@@ -23,26 +23,26 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use durward_common::access::auth::{Authenticator, Denied, Identity, Presented};
+use durward_common::access::issued::Issued;
+use durward_common::access::rates::Rates;
+use durward_common::base::Clock;
+use durward_common::base::limits::Rate;
+use durward_common::base::metrics::Metrics;
+use durward_common::entities::EntityStore;
+use durward_common::question::{Asker, Verdict, Wrong};
+use durward_common::surfaces::http::body::Bodies;
+use durward_common::surfaces::http::direct::DirectAnswer;
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::negotiate::MediaType;
+use durward_common::surfaces::http::problem::Problem;
+use durward_common::surfaces::http::{Answer, Authenticated, Call, text_answer, text_of};
 use durward_session::Service;
+use durward_settings::{AuthzenSettings, Settings};
 use durward_wire::http1::DirectRequest;
 use hyper::StatusCode;
 use hyper::header::{self, HeaderMap};
 
-use crate::access::auth::{Authenticator, Denied, Identity, Presented};
-use crate::access::issued::Issued;
-use crate::access::rates::Rates;
-use crate::base::Clock;
-use crate::base::limits::Rate;
-use crate::base::metrics::Metrics;
-use crate::base::settings::{AuthzenSettings, Settings};
-use crate::entities::EntityStore;
-use crate::question::{Asker, Verdict, Wrong};
-use crate::surfaces::http::body::Bodies;
-use crate::surfaces::http::direct::DirectAnswer;
-use crate::surfaces::http::incoming::Incoming;
-use crate::surfaces::http::negotiate::MediaType;
-use crate::surfaces::http::problem::Problem;
-use crate::surfaces::http::{Answer, Authenticated, Call, text_answer, text_of};
 use answer::Telling;
 use decide::Asking;
 use page::Pages;
@@ -187,7 +187,7 @@ impl Surface {
         &self,
         identity: &Identity,
         text: &[u8],
-    ) -> Option<(crate::decider::Decision, Duration, String)> {
+    ) -> Option<(durward_common::decider::Decision, Duration, String)> {
         if !self.asker.lets_assert(identity) || self.asker.is_asked_in_xacml(&identity.tenant) {
             return None;
         }

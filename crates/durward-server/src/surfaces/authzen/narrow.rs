@@ -5,20 +5,20 @@
 
 use std::sync::Arc;
 
+use durward_common::access::subject::document::TOKENS;
+use durward_common::entities::EntityTable;
+use durward_common::question::{Entity, Logged, Question, SubjectBy, Wrong};
 use durward_pdp::ir::Value;
 use durward_pdp::ir::path::Element;
 use durward_pdp::ir::value::Object;
 use durward_pdp::plan::{
     Cell, Column, ColumnId, ColumnType, Columns, ObjectShape, Plan, Row, Scalar, Unlisted,
 };
+use durward_settings::StoredProperties;
 use smol_str::SmolStr;
 
 use super::decide::Asking;
 use super::search::Open;
-use crate::access::subject::document::TOKENS;
-use crate::base::settings::StoredProperties;
-use crate::entities::EntityTable;
-use crate::question::{Entity, Logged, Question, SubjectBy, Wrong};
 
 /// Of fewer candidates each is decided: that takes less time than a plan.
 const CANDIDATES_MIN: usize = 200;

@@ -3,6 +3,7 @@
 //! A token holds where the search stopped, which may be an id that its caller may not learn of: it is sealed. It is good for the same request
 //! of the same tenant and caller only, and for as long as there is its key: that of the users, where there are some, else of this process.
 
+use durward_common::question::Wrong;
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::{Object, write_json_text};
 use durward_session::Service;
@@ -13,7 +14,6 @@ use sha2::{Digest, Sha256};
 
 use super::decide::Asking;
 use super::parts::object_member;
-use crate::question::Wrong;
 
 /// What keys are derived for.
 const PURPOSE: &str = "authzen pages";

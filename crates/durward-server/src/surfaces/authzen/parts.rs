@@ -3,12 +3,11 @@
 
 use std::sync::Arc;
 
+use durward_common::question::{Action, Entity, Question, Wrong};
 use durward_pdp::ir::Value;
 use durward_pdp::ir::json;
 use durward_pdp::ir::value::Object;
 use smol_str::SmolStr;
-
-use crate::question::{Action, Entity, Question, Wrong};
 
 /// The object of a body.
 pub(super) fn body(text: &[u8]) -> Result<Arc<Object>, Wrong> {

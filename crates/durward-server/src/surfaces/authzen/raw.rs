@@ -164,9 +164,9 @@ mod tests {
 
     use super::super::parts::{Parts, body};
     use super::*;
-    use crate::base::settings::AuthzenSaplSettings;
-    use crate::decider::Subscription;
-    use crate::question::Mapping;
+    use durward_common::decider::Subscription;
+    use durward_common::question::Mapping;
+    use durward_settings::AuthzenSaplSettings;
 
     fn elements(subscription: &Subscription) -> Vec<Value> {
         Element::ALL.map(|element| subscription.element(element).clone()).into()

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use durward_common::access::subject::document;
+use durward_common::question::{Action, Entity, Question, Wrong};
 use durward_pdp::ir::value::{Object, write_json_text};
 use durward_session::Administrator;
 use durward_session::identity::user::Account;
@@ -15,8 +17,6 @@ use super::decide::{Asking, Logged, merged};
 use super::narrow::{Look, Narrowed};
 use super::page::{Cursor, PageAsked};
 use super::parts::{PartName, Parts, action, body};
-use crate::access::subject::document;
-use crate::question::{Action, Entity, Question, Wrong};
 
 /// After so many decisions others are served.
 const DECISIONS_AT_ONCE: usize = 32;

@@ -6,6 +6,10 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use durward_common::decision_log::Surface as Way;
+use durward_common::question::Verdict;
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::{Answer, Call, text_answer, text_of};
 use durward_pdp::ir::value::{Object, ObjectBuilder};
 use durward_pdp::ir::{Value, json};
 use durward_session::identity::Moment;
@@ -14,11 +18,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::expiry::{self, EXPIRES};
 use super::{Ask, Asking, NotLetIn, Surface, add, broker, resource};
-use crate::decision_log::Surface as Way;
-use crate::question::Verdict;
 use crate::surfaces::callers::{REASON, Received, is_json, is_kind, is_of};
-use crate::surfaces::http::incoming::Incoming;
-use crate::surfaces::http::{Answer, Call, text_answer, text_of};
 
 /// The obligation to hold a user to a list of topics, at the login.
 const ACL: &str = "emqx:acl";
@@ -164,7 +164,7 @@ fn rule(value: &Value) -> Option<Json> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decider::Decision;
+    use durward_common::decider::Decision;
 
     #[test]
     fn a_list_of_topics_is_whole_or_is_none() {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use durward_common::question::Verdict;
 use durward_pdp::ir::Value;
 use durward_session::identity::Moment;
 
 use super::{BrokerUser, NotLetIn};
-use crate::question::Verdict;
 use crate::surfaces::callers::is_of;
 
 /// The obligation to end the connection after `seconds`.

@@ -19,25 +19,27 @@ mod user;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use durward_common::access::auth::Identity;
+use durward_common::access::subject::Subjects;
+use durward_common::base::Clock;
+#[cfg(feature = "nats")]
+use durward_common::base::traces::Traces;
+use durward_common::decision_log::Surface as Way;
+use durward_common::question::{
+    Action, Asked, Asker, Counted, Entity, Logged, Question, SubjectBy, Verdict, Wrong,
+};
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::{Answer, Call};
 use durward_net::trace::Trace;
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::ObjectBuilder;
 use durward_session::Service;
+use durward_settings::Settings;
 use hyper::StatusCode;
 use smol_str::SmolStr;
 
 use self::user::{BrokerUser, Users};
-use crate::access::auth::Identity;
-use crate::access::subject::Subjects;
-use crate::base::Clock;
-use crate::base::settings::Settings;
-#[cfg(feature = "nats")]
-use crate::base::traces::Traces;
-use crate::decision_log::Surface as Way;
-use crate::question::{Action, Asked, Asker, Counted, Entity, Logged, Question, SubjectBy, Verdict, Wrong};
 use crate::surfaces::callers::{self, CallerNames, Callers};
-use crate::surfaces::http::incoming::Incoming;
-use crate::surfaces::http::{Answer, Call};
 
 const NAMES: CallerNames = CallerNames {
     caller: "broker",

@@ -2,16 +2,16 @@
 //!
 //! A login brings a password; all other questions are about a user who logged in before, and are answered on the broker's word.
 
+use durward_common::base::parameters::{ParameterNames, Parameters};
+use durward_common::decision_log::Surface as Way;
+use durward_common::question::{Entity, Verdict};
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::{Answer, Call, Form, text_answer};
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::ObjectBuilder;
 
 use super::{Ask, Asking, NotLetIn, Surface, add, broker, is_of_stranger, resource};
-use crate::base::parameters::{ParameterNames, Parameters};
-use crate::decision_log::Surface as Way;
-use crate::question::{Entity, Verdict};
 use crate::surfaces::callers::{REASON, Received, is_kind, is_of};
-use crate::surfaces::http::incoming::Incoming;
-use crate::surfaces::http::{Answer, Call, Form, text_answer};
 
 /// The obligation to give a user these tags, at the login.
 const TAGS: &str = "rabbitmq:tags";
@@ -182,7 +182,7 @@ fn one_of(form: &Parameters, name: &str, known: &[&'static str]) -> Result<&'sta
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decider::Decision;
+    use durward_common::decider::Decision;
 
     fn login(decision: &str) -> Result<String, NotLetIn> {
         login_answer(&Verdict::of_sapl(&Decision::from_json(decision.as_bytes()).unwrap()))

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use durward_common::access::subject::{Shown, Subjects, document};
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::Object;
 use durward_session::identity::Moment;
 use durward_session::identity::session::{Properties, User};
 use durward_session::{Login, LoginRequest, Service, Wanted};
+use durward_settings::BrokerSettings;
 use smol_str::SmolStr;
 
 use super::{NotLetIn, address_of_name};
-use crate::access::subject::{Shown, Subjects, document};
-use crate::base::settings::BrokerSettings;
 
 /// Shortest token of a session, in characters: what stands in it beside names has more.
 const SESSION_TOKEN_LENGTH_MIN: usize = 90;

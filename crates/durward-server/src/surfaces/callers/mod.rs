@@ -5,19 +5,18 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use durward_common::access::auth::{Authenticator, Identity, Presented};
+use durward_common::access::callers::{KnownCallers, NotKnown, Origin};
+use durward_common::base::limits::Rate;
+use durward_common::base::metrics::Metrics;
+use durward_common::question::{Duty, Verdict};
+use durward_common::surfaces::http::body::Bodies;
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::problem::Problem;
+use durward_common::surfaces::http::{Call, negotiate::MediaType};
 use durward_pdp::ir::Value;
+use durward_settings::CallerSettings;
 use hyper::http::request::Parts as Head;
-
-use super::http::body::Bodies;
-use super::http::problem::Problem;
-use super::http::{Call, negotiate::MediaType};
-use crate::access::auth::{Authenticator, Identity, Presented};
-use crate::access::callers::{KnownCallers, NotKnown, Origin};
-use crate::base::limits::Rate;
-use crate::base::metrics::Metrics;
-use crate::base::settings::CallerSettings;
-use crate::question::{Duty, Verdict};
-use crate::surfaces::http::incoming::Incoming;
 
 /// What types of obligations and advice of ours begin with, where they are written in full.
 const URN: &str = "urn:durward:obligation:";
@@ -135,7 +134,7 @@ pub(crate) const REASON: &str = "reason";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decider::Decision;
+    use durward_common::decider::Decision;
 
     #[test]
     fn a_reason_is_one_line_of_an_obligation_or_advice() {

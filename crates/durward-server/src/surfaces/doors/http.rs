@@ -6,13 +6,13 @@
 use std::net::{IpAddr, SocketAddr};
 
 use bytes::Bytes;
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::{Answer, Call, text_of};
 use http_body_util::Full;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use super::{Allowed, Denied, Door, DoorAnswer, DoorRequest, Named, Reason, Surface};
-use crate::surfaces::http::incoming::Incoming;
-use crate::surfaces::http::{Answer, Call, text_of};
 
 /// Credentials of the gateway.
 pub(super) const PROXY_CREDENTIALS: HeaderName = HeaderName::from_static("x-durward-proxy-authorization");

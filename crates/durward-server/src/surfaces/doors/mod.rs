@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   request of a gateway --> DoorRequest --> proxy --> target --> route --> subject --> question --> obligations --> DoorAnswer --> answer
-//!          (http)                                                            (crate::question)                                (http)
+//!          (http)                                                            (durward_common::question)                                (http)
 //! ```
 //!
 //! Each kind of gateway has a path of its own, and only the fields that it writes are read there: whatever else a client sends is the client's
@@ -28,16 +28,16 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use smol_str::{SmolStr, format_smolstr};
 use tokio::time::timeout;
 
-use crate::access::auth::{Authenticator, Denied as NotLetIn, Identity, Presented};
-use crate::access::subject::Subjects;
-use crate::base::metrics::Metrics;
-use crate::base::settings::doors::{LOGIN_TARGET, passable};
-use crate::base::settings::{DoorAllow, DoorsSettings, Settings};
-use crate::decision_log::Surface as Way;
-use crate::question::{Action, Asked, Asker, Counted, Entity, Logged, Question, Wrong};
-use crate::surfaces::http::Call;
-use crate::surfaces::http::body::Bodies;
 pub(crate) use answer::{Allowed, Denied, DoorAnswer, Reason};
+use durward_common::access::auth::{Authenticator, Denied as NotLetIn, Identity, Presented};
+use durward_common::access::subject::Subjects;
+use durward_common::base::metrics::Metrics;
+use durward_common::decision_log::Surface as Way;
+use durward_common::question::{Action, Asked, Asker, Counted, Entity, Logged, Question, Wrong};
+use durward_common::surfaces::http::Call;
+use durward_common::surfaces::http::body::Bodies;
+use durward_settings::doors::{LOGIN_TARGET, passable};
+use durward_settings::{DoorAllow, DoorsSettings, Settings};
 pub(crate) use envoy::{ENVOY_HTTP, Undecided};
 use obligations::Carrier;
 use routes::{Asked as AskedRoute, Routes};

@@ -1,14 +1,14 @@
 //! From a verdict to the answer. A permit lets a request pass only if the gateway can meet every obligation; what belongs to an answer (a redirect,
 //! a status with a body) never lets one pass.
 
+use durward_common::decider::Outcome;
+use durward_common::question::{Duty, Verdict};
+use durward_common::surfaces::http::links::leads_to;
+use durward_settings::doors::passable;
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
 
 use super::answer::{Allowed, Denied, DeniedBody, DoorAnswer, Reason};
-use crate::base::settings::doors::passable;
-use crate::decider::Outcome;
-use crate::question::{Duty, Verdict};
-use crate::surfaces::http::links::leads_to;
 
 /// What the long names of obligations begin with, as XACML has them.
 const PREFIX: &str = "urn:durward:obligation:";
@@ -187,7 +187,7 @@ fn header_value(text: &str) -> Option<HeaderValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decider::Decision;
+    use durward_common::decider::Decision;
 
     fn answer(copies_by_name: bool, decision: &str) -> String {
         let listed = [HeaderName::from_static("x-tier")];

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
+use durward_settings::doors_path::NamedSegments;
+use durward_settings::{DoorRouteSettings, DoorsSettings};
 use smallvec::SmallVec;
 use smol_str::{SmolStr, SmolStrBuilder};
 
 use super::Named;
 use super::answer::Reason;
 use super::target::{Oddities, Target};
-use crate::base::settings::doors_path::NamedSegments;
-use crate::base::settings::{DoorRouteSettings, DoorsSettings};
 
 impl Asked {
     /// The same, with what a gateway says of it in the place of what the settings say.
@@ -154,7 +154,7 @@ fn first_of<'r>(
     segments: &[&'r str],
 ) -> Option<Matched<'r>> {
     routes.find_map(|route| {
-        if !route.settings.is_for(target) {
+        if !is_for(&route.settings, target) {
             return None;
         }
         route.settings.path.of(segments).map(|named| (route, named))
@@ -169,18 +169,17 @@ fn check(target: &Target<'_>, allowed: Oddities) -> Result<(), Reason> {
     if target.oddities.are_in(allowed) { Ok(()) } else { Err(Reason::Target) }
 }
 
-impl DoorRouteSettings {
-    fn is_for(&self, target: &Target<'_>) -> bool {
-        let is_host = |host: &String| match host.strip_prefix("*.") {
-            Some(domain) => {
-                let before = target.host.strip_suffix(domain).and_then(|before| before.strip_suffix('.'));
-                before.is_some_and(|before| !before.is_empty())
-            }
-            None => *host == target.host,
-        };
-        let is_method = self.methods.is_empty() || self.methods.iter().any(|method| method == target.method);
-        is_method && (self.hosts.is_empty() || self.hosts.iter().any(is_host))
-    }
+/// Whether a route is for this host and method.
+fn is_for(route: &DoorRouteSettings, target: &Target<'_>) -> bool {
+    let is_host = |host: &String| match host.strip_prefix("*.") {
+        Some(domain) => {
+            let before = target.host.strip_suffix(domain).and_then(|before| before.strip_suffix('.'));
+            before.is_some_and(|before| !before.is_empty())
+        }
+        None => *host == target.host,
+    };
+    let is_method = route.methods.is_empty() || route.methods.iter().any(|method| method == target.method);
+    is_method && (route.hosts.is_empty() || route.hosts.iter().any(is_host))
 }
 
 /// A template with what its names stand for; settings were checked to name nothing else.
@@ -205,7 +204,7 @@ fn filled(template: &str, target: &Target<'_>, named: &[(&str, &str)]) -> SmolSt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::settings::Settings;
+    use durward_settings::Settings;
 
     const ROUTES: &str = r#"
 [[doors.routes]]

@@ -3,19 +3,19 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use durward_common::access::auth::{Authenticator, Denied, TokenClaims};
+use durward_common::access::subject::document::TOKENS;
+use durward_common::access::subject::{FoundSubject, NotTaken, Shown, Subject, Subjects};
+use durward_common::question::{Entity, SubjectBy};
+use durward_common::surfaces::http::cookies::Cookies;
 use durward_pdp::ir::Value;
 use durward_pdp::ir::json;
+use durward_settings::{DoorIdentity, Settings};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value as Json;
 use smol_str::SmolStr;
 
 use super::answer::Reason;
-use crate::access::auth::{Authenticator, Denied, TokenClaims};
-use crate::access::subject::document::TOKENS;
-use crate::access::subject::{FoundSubject, NotTaken, Shown, Subject, Subjects};
-use crate::base::settings::{DoorIdentity, Settings};
-use crate::question::{Entity, SubjectBy};
-use crate::surfaces::http::cookies::Cookies;
 
 /// The type and the id of the subject where nobody shows anything.
 const ANONYMOUS: SmolStr = SmolStr::new_static("anonymous");

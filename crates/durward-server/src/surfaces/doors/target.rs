@@ -5,11 +5,10 @@
 
 use std::borrow::Cow;
 
+use durward_settings::DoorAllow;
+use durward_settings::doors::is_method;
 use durward_wire::percent::{Stray, decoded};
 use smallvec::SmallVec;
-
-use crate::base::settings::DoorAllow;
-use crate::base::settings::doors::is_method;
 
 /// Oddities of a target, or those that are let through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

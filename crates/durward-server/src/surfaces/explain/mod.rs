@@ -10,6 +10,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
+use durward_common::access::auth::{Authenticator, Denied, Identity, Presented};
+use durward_common::access::rates::Rates;
+use durward_common::access::subject::attributes::{self, NO_SESSIONS, Named};
+use durward_common::access::subject::fence::Fence;
+use durward_common::access::subject::{NotTaken, Subjects, document};
+use durward_common::base::Clock;
+use durward_common::base::metrics::Metrics;
+use durward_common::decision_log::{Caller, DecidedRequest, Recorder, Surface as Way};
+use durward_common::policies::InForce;
+use durward_common::surfaces::http::body::Bodies;
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::negotiate::{Offer, choose};
+use durward_common::surfaces::http::problem::Problem;
+use durward_common::surfaces::http::{Answer, Authenticated, Call, Form, text_answer, text_of};
 use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::ir::path::Element;
 use durward_pdp::ir::{Fault, Value};
@@ -19,25 +33,11 @@ use durward_pdp::stream::finders::{MomentAttributes, MomentContext, TimeFinder, 
 use durward_pdp::stream::{Decider as _, Finder, Invocation, PoliciesInForce};
 use durward_pdp::xacml::request::Limits;
 use durward_pdp::{Pdp, Request};
+use durward_settings::Settings;
 use hyper::StatusCode;
 use hyper::header::{self, HeaderMap};
 use serde_json::json;
 
-use crate::access::auth::{Authenticator, Denied, Identity, Presented};
-use crate::access::rates::Rates;
-use crate::access::subject::attributes::{self, NO_SESSIONS, Named};
-use crate::access::subject::fence::Fence;
-use crate::access::subject::{NotTaken, Subjects, document};
-use crate::base::Clock;
-use crate::base::metrics::Metrics;
-use crate::base::settings::Settings;
-use crate::decision_log::{Caller, DecidedRequest, Recorder, Surface as Way};
-use crate::policies::InForce;
-use crate::surfaces::http::body::Bodies;
-use crate::surfaces::http::incoming::Incoming;
-use crate::surfaces::http::negotiate::{Offer, choose};
-use crate::surfaces::http::problem::Problem;
-use crate::surfaces::http::{Answer, Authenticated, Call, Form, text_answer, text_of};
 use question::Question;
 
 /// As the decision log calls it.

@@ -1,12 +1,11 @@
 //! What is to be explained: a subscription of SAPL, or a request of XACML in either form.
 
+use durward_common::surfaces::http::negotiate::MediaType;
+use durward_common::surfaces::http::problem::Problem;
 use durward_pdp::Request;
 use durward_pdp::sapl::Subscription;
 use durward_pdp::xacml::request::{Limits, RequestError, RequestErrorKind};
 use hyper::StatusCode;
-
-use crate::surfaces::http::negotiate::MediaType;
-use crate::surfaces::http::problem::Problem;
 
 pub(super) enum Question {
     Sapl(Box<Subscription>),

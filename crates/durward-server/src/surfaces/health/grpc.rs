@@ -7,6 +7,12 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use durward_common::base::standing::Standing;
+use durward_common::policies::InForce;
+use durward_common::surfaces::http::Form;
+use durward_common::surfaces::http::events::Body;
+use durward_common::surfaces::http::grpc::{Messages, check_form, failure, replies, reply};
+use durward_common::surfaces::http::incoming::Incoming;
 use durward_session::Service;
 use durward_wire::grpc::health::{Serving, read_request, write_response};
 use durward_wire::grpc::{Code, put_message, read_one};
@@ -15,12 +21,6 @@ use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::Surface;
-use crate::base::standing::Standing;
-use crate::policies::InForce;
-use crate::surfaces::http::Form;
-use crate::surfaces::http::events::Body;
-use crate::surfaces::http::grpc::{Messages, check_form, failure, replies, reply};
-use crate::surfaces::http::incoming::Incoming;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! `GET /`: the home document of the REST profile (section 2.1), and a page for people.
 
+use durward_common::policies::PolicyProblem;
+use durward_common::surfaces::http::negotiate::{Offer, choose};
+use durward_common::surfaces::http::problem::Problem;
+use durward_common::surfaces::http::{Answer, Form, escape, text_answer, text_of};
 use hyper::StatusCode;
 use hyper::header::{self, HeaderMap, HeaderValue};
 
 use super::{Health, Status, Surface};
-use crate::policies::PolicyProblem;
-use crate::surfaces::http::negotiate::{Offer, choose};
-use crate::surfaces::http::problem::Problem;
-use crate::surfaces::http::{Answer, Form, escape, text_answer, text_of};
 
 /// REST profile 1.1, 2.1.1: the relation by which clients find the decision point.
 const HOME_XML: &str = concat!(

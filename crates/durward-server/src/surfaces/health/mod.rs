@@ -8,22 +8,22 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use durward_common::base::metrics::{EntityFigures, Metrics, in_seconds};
+use durward_common::base::standing::Standing;
+use durward_common::entities::{EntitySourceNews, EntityStore};
+use durward_common::policies::{InForce, NO_POLICIES, PolicyProblem, PolicyWarning, TenantState, Warned};
+use durward_common::surfaces::http::body::Bodies;
+use durward_common::surfaces::http::{Answer, text_answer};
 use durward_pdp::SnapshotInfo;
 use durward_session::identity::protocol::Lack;
 use durward_session::{ClockReport, Service};
+use durward_settings::Settings;
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
 use jiff::Timestamp;
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::base::metrics::{EntityFigures, Metrics, in_seconds};
-use crate::base::settings::Settings;
-use crate::base::standing::Standing;
-use crate::entities::{EntitySourceNews, EntityStore};
-use crate::policies::{InForce, NO_POLICIES, PolicyProblem, PolicyWarning, TenantState, Warned};
-use crate::surfaces::http::body::Bodies;
-use crate::surfaces::http::{Answer, text_answer};
 use grpc::Pulse;
 use probe::metrics_answer;
 

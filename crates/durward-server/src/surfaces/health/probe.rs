@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use durward_common::surfaces::http::negotiate::{Offer, choose};
+use durward_common::surfaces::http::{Answer, text_answer, text_of};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, ALLOW, HeaderMap, HeaderValue};
@@ -21,9 +23,6 @@ use serde_json::{Map, Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
-
-use crate::surfaces::http::negotiate::{Offer, choose};
-use crate::surfaces::http::{Answer, text_answer, text_of};
 
 /// Connections at once. Further ones are closed.
 const CONNECTIONS_MAX: usize = 16;

@@ -13,19 +13,19 @@ mod timeout;
 
 use std::sync::Arc;
 
+use durward_common::access::auth::Identity;
+use durward_common::decider::Outcome;
+use durward_common::decision_log::Surface as Way;
+use durward_common::question::{Asked, Asker, Counted, Logged, SubjectBy, Verdict, Wrong};
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::problem::Problem;
+use durward_common::surfaces::http::{Answer, Call, Form, text_answer, text_of};
+use durward_settings::{KubernetesErrors, KubernetesSettings, Settings};
 use hyper::{StatusCode, header};
 
 use self::review::Review;
 use self::status::Status;
-use crate::access::auth::Identity;
-use crate::base::settings::{KubernetesErrors, KubernetesSettings, Settings};
-use crate::decider::Outcome;
-use crate::decision_log::Surface as Way;
-use crate::question::{Asked, Asker, Counted, Logged, SubjectBy, Verdict, Wrong};
 use crate::surfaces::callers::{self, CallerNames, Callers, REASON, Received, is_json, is_of, reason};
-use crate::surfaces::http::incoming::Incoming;
-use crate::surfaces::http::problem::Problem;
-use crate::surfaces::http::{Answer, Call, Form, text_answer, text_of};
 
 const NAMES: CallerNames = CallerNames {
     caller: "kubernetes",

@@ -5,11 +5,10 @@
 
 use std::sync::Arc;
 
+use durward_common::question::{Action, Entity, Question};
 use durward_pdp::ir::value::{Object, ObjectBuilder};
 use durward_pdp::ir::{Value, json};
 use smol_str::{SmolStr, format_smolstr};
-
-use crate::question::{Action, Entity, Question};
 
 /// The type of a user.
 const USER: &str = "user";

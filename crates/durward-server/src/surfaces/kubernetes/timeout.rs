@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::base::parameters::{ParameterNames, Parameters};
+use durward_common::base::parameters::{ParameterNames, Parameters};
 
 /// The units of Go's durations, in nanoseconds. Longer names come before what they begin with.
 const UNITS: [(&str, f64); 8] = [

@@ -2,22 +2,22 @@
 
 use std::time::Duration;
 
+use durward_common::access::dpop::{CheckedProof, ProvenKey, ShownFor, TakenProof};
+use durward_common::access::issued::grant::{GRANT, Grant, NotTaken, Taken};
+use durward_common::access::issued::id_token::acr;
+use durward_common::access::issued::subject;
+use durward_common::access::issued::user_claims::OPENID;
+use durward_common::surfaces::http::Answer;
 use durward_session::identity::IdentityError;
 use durward_session::identity::audit::{AuditEvent, Kind};
 use durward_session::identity::jwt::Request;
+use durward_settings::ClientGrant;
 use hyper::StatusCode;
 use serde::Serialize;
 use serde_json::json;
 
 use super::refusal::Refusal;
 use super::{ClientRequest, grants, json as answer_of, proof};
-use crate::access::dpop::{CheckedProof, ProvenKey, ShownFor, TakenProof};
-use crate::access::issued::grant::{GRANT, Grant, NotTaken, Taken};
-use crate::access::issued::id_token::acr;
-use crate::access::issued::subject;
-use crate::access::issued::user_claims::OPENID;
-use crate::base::settings::ClientGrant;
-use crate::surfaces::http::Answer;
 
 /// RFC 6749, 5.1; OpenID Connect Core, 3.1.3.3.
 #[derive(Serialize)]

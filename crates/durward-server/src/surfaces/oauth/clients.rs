@@ -3,19 +3,19 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use durward_common::access::auth::{Authenticator, Denied, Presented};
+use durward_common::base::Clock;
+use durward_common::base::metrics::Metrics;
 use durward_session::identity::Moment;
 use durward_session::identity::session::User;
 use durward_session::{SecretAttempt, SecretAttempts, Service, ServiceSettings};
+use durward_settings::{AuthSettings, ConfigError, OauthClientSettings, UserSettings};
 use hyper::header::{self, HeaderMap};
 
 use durward_wire::percent::form_decoded as decoded;
 
 use super::form::Form;
 use super::refusal::Refusal;
-use crate::access::auth::{Authenticator, Denied, Presented};
-use crate::base::Clock;
-use crate::base::metrics::Metrics;
-use crate::base::settings::{AuthSettings, ConfigError, OauthClientSettings, UserSettings};
 
 /// The clients, and what verifies their secrets: the same as for callers of SAPL's protocols, with its own bounds and memory.
 pub(crate) struct Clients {

@@ -1,7 +1,8 @@
 //! The parameters of a request to this surface.
 
+use durward_common::base::parameters::Parameters;
+
 use super::refusal::Refusal;
-use crate::base::parameters::Parameters;
 
 /// Names and values, decoded.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,7 +39,7 @@ impl Form {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::parameters::PARAMETERS_MAX;
+    use durward_common::base::parameters::PARAMETERS_MAX;
 
     #[test]
     fn parameters_are_decoded() {

@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
+use durward_common::access::dpop::ProvenKey;
+use durward_common::access::issued::subject;
+use durward_common::surfaces::http::Answer;
 use durward_session::identity::audit::{AuditEvent, Kind};
 use durward_session::identity::jwt::{Binding, Request};
 use durward_session::identity::session::{Refusal as TokenRefusal, Session};
 use durward_session::{Failed, Purpose, Who};
+use durward_settings::{ClientGrant, is_scope};
 use hyper::StatusCode;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use super::{ClientRequest, browsers, json as answer_of, proof};
-use crate::access::dpop::ProvenKey;
-use crate::access::issued::subject;
-use crate::base::settings::{ClientGrant, is_scope};
-use crate::surfaces::http::Answer;
 
 /// How many audiences one token may be for: one that many services take can be carried from each to all others.
 const AUDIENCES_MAX: usize = 8;

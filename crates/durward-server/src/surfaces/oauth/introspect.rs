@@ -1,5 +1,7 @@
 //! `/oauth2/introspect` (RFC 7662): whether a token is good at this moment.
 
+use durward_common::access::issued::subject;
+use durward_common::surfaces::http::Answer;
 use durward_session::identity::jwt::{Binding, Claims};
 use durward_session::identity::session::SessionId;
 use hyper::StatusCode;
@@ -7,8 +9,6 @@ use serde_json::{Map, Value, json};
 
 use super::refusal::Refusal;
 use super::{ClientRequest, json};
-use crate::access::issued::subject;
-use crate::surfaces::http::Answer;
 
 /// Of a token that is not good, is none, or is not the client's to ask about, no more is said than that: whoever asks is not to
 /// know which (2.2).

@@ -1,16 +1,16 @@
 //! `/.well-known/...`: what others must know of this server (RFC 8414), and its public keys (RFC 7517).
 
+use durward_common::access::issued::id_token::acr;
+use durward_common::access::issued::{Issued, user_claims};
+use durward_common::surfaces::http::Answer;
 use durward_session::Service;
 use durward_session::identity::Moment;
 use durward_session::identity::jwt::PROOF_ALGORITHMS;
+use durward_settings::{ClientDpop, ClientGrant};
 use hyper::header::HeaderValue;
 use serde_json::{Value, json};
 
 use super::kept;
-use crate::access::issued::id_token::acr;
-use crate::access::issued::{Issued, user_claims};
-use crate::base::settings::{ClientDpop, ClientGrant};
-use crate::surfaces::http::Answer;
 
 /// How long the document may be kept: it changes with the settings alone.
 const DOCUMENT_KEPT: HeaderValue = HeaderValue::from_static("public, max-age=3600");

@@ -31,16 +31,16 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 
-use crate::access::dpop::{DPOP, DPOP_NONCE, NotProved};
-use crate::access::issued::Issued;
-use crate::base::Clock;
-use crate::base::metrics::Metrics;
-use crate::base::settings::{ConfigError, OauthClientSettings};
-use crate::surfaces::http::Answer;
-use crate::surfaces::http::body::Bodies;
-use crate::surfaces::http::incoming::Incoming;
 pub(crate) use clients::Clients;
 use clients::Guesses;
+use durward_common::access::dpop::{DPOP, DPOP_NONCE, NotProved};
+use durward_common::access::issued::Issued;
+use durward_common::base::Clock;
+use durward_common::base::metrics::Metrics;
+use durward_common::surfaces::http::Answer;
+use durward_common::surfaces::http::body::Bodies;
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_settings::{ConfigError, OauthClientSettings};
 use form::Form;
 use refusal::Refusal;
 

@@ -1,13 +1,13 @@
 //! `/oauth2/par` (RFC 9126): a client says what it will ask for before it sends the browser, which carries only a name.
 
+use durward_common::access::dpop::{ProvenKey, ShownFor, TakenProof};
+use durward_common::access::issued::authorization::{NotAuthorized, PUSHED_S};
+use durward_common::surfaces::http::Answer;
 use hyper::StatusCode;
 use serde_json::json;
 
 use super::refusal::Refusal;
 use super::{ClientRequest, json as answer_of, proof};
-use crate::access::dpop::{ProvenKey, ShownFor, TakenProof};
-use crate::access::issued::authorization::{NotAuthorized, PUSHED_S};
-use crate::surfaces::http::Answer;
 
 pub(super) fn answer(request: &ClientRequest<'_>) -> Result<Answer, Refusal> {
     if request.service.is_none() {

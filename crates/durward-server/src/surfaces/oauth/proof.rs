@@ -1,11 +1,11 @@
 //! What a client's tokens are bound to: the key that it shows to have (DPoP; RFC 9449, 5 and 10).
 
+use durward_common::access::dpop::{self, CheckedProof, NotProved, ProvenKey, Share, ShownFor, TakenProof};
 use durward_session::identity::jwt::ProofExpected;
+use durward_settings::ClientDpop;
 
 use super::ClientRequest;
 use super::refusal::Refusal;
-use crate::access::dpop::{self, CheckedProof, NotProved, ProvenKey, Share, ShownFor, TakenProof};
-use crate::base::settings::ClientDpop;
 
 /// The proof of a request, where there is one, as the client's settings want it. It is good once: see [`taken`].
 pub(super) fn checked(

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use durward_common::surfaces::http::Answer;
 use hyper::StatusCode;
 use hyper::header::{self, HeaderValue};
 use serde_json::json;
 
 use super::json;
-use crate::surfaces::http::Answer;
 
 const NONCE: &str = "use_dpop_nonce";
 

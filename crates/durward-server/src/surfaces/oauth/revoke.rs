@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use durward_common::access::issued::{NotRevoked, name_of};
+use durward_common::surfaces::http::Answer;
 use durward_session::identity::Moment;
 use durward_session::identity::audit::{AuditEvent, Kind};
 use http_body_util::Full;
@@ -11,8 +13,6 @@ use hyper::header::{self, HeaderValue};
 
 use super::ClientRequest;
 use super::refusal::Refusal;
-use crate::access::issued::{NotRevoked, name_of};
-use crate::surfaces::http::Answer;
 
 /// A token that is none, or none any more, needs no recalling: that is no error (2.2).
 pub(super) async fn answer(request: &ClientRequest<'_>) -> Result<Answer, Refusal> {

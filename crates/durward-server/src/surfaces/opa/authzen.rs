@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use durward_common::question::{Action, Entity, Question};
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::Object;
 use smol_str::SmolStr;
-
-use crate::question::{Action, Entity, Question};
 
 /// `None` where a part is missing or of a wrong type.
 pub(super) fn question(input: Option<&Arc<Object>>) -> Option<Question> {

@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
+use durward_common::question::{Question, Verdict, Wrong};
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::Object;
 use serde_json::{Value as Json, json};
 
 use super::Asking;
 use super::trino::{Request, check_count};
-use crate::question::{Question, Verdict, Wrong};
 use crate::surfaces::callers::{REASON, is_kind, is_of};
 
 /// The obligation to hold rows to a condition.
@@ -129,7 +129,7 @@ fn expression(properties: &Value) -> Option<Json> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decider::Decision;
+    use durward_common::decider::Decision;
 
     fn verdict(decision: &str, obligations: &str) -> Verdict {
         let text = format!(r#"{{"decision":"{decision}","obligations":[{obligations}]}}"#);

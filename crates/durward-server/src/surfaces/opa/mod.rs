@@ -13,20 +13,20 @@ mod trino;
 
 use std::sync::Arc;
 
+use durward_common::access::auth::Identity;
+use durward_common::base::metrics::Metrics;
+use durward_common::decision_log::Surface as Way;
+use durward_common::question::{Asked, Asker, Counted, Logged, Question, SubjectBy, Verdict, Wrong};
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::problem::Problem;
+use durward_common::surfaces::http::{Answer, Call, allow, text_answer};
 use durward_pdp::ir::value::Object;
 use durward_pdp::ir::{Value, json};
+use durward_settings::{OpaSettings, OpaShape, Settings};
 use hyper::{Method, StatusCode};
 use serde_json::{Value as Json, json};
 
-use crate::access::auth::Identity;
-use crate::base::metrics::Metrics;
-use crate::base::settings::{OpaSettings, OpaShape, Settings};
-use crate::decision_log::Surface as Way;
-use crate::question::{Asked, Asker, Counted, Logged, Question, SubjectBy, Verdict, Wrong};
 use crate::surfaces::callers::{self, CallerNames, Callers, REASON, Received, is_kind};
-use crate::surfaces::http::incoming::Incoming;
-use crate::surfaces::http::problem::Problem;
-use crate::surfaces::http::{Answer, Call, allow, text_answer};
 
 const NAMES: CallerNames = CallerNames {
     caller: "opa",
@@ -112,7 +112,7 @@ impl Surface {
         }
         match self.result(call, version, document, request).await {
             Ok(result) => told(version, &call.id, result),
-            Err(Refused::Caller(problem)) => problem.into_answer(crate::surfaces::http::Form::Json),
+            Err(Refused::Caller(problem)) => problem.into_answer(durward_common::surfaces::http::Form::Json),
             Err(Refused::Error(status, message)) => error(status, &message),
         }
     }

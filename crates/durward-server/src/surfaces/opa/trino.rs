@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use durward_common::question::{Action, Entity, Question, Wrong};
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::{Object, ObjectBuilder};
 use hyper::StatusCode;
@@ -13,7 +14,6 @@ use smol_str::SmolStr;
 
 use super::Asking;
 use super::authzen::{object, text};
-use crate::question::{Action, Entity, Question, Wrong};
 
 /// The operation whose resources are the columns of one table.
 const FILTER_COLUMNS: &str = "FilterColumns";

@@ -1,11 +1,11 @@
 //! `isAlive.jsp`: what load balancers and agents ask of a server before they use it.
 
+use durward_common::surfaces::http::Answer;
 use durward_session::Service;
 use hyper::StatusCode;
 
 use super::answers::text_of_type;
 use super::empty;
-use crate::surfaces::http::Answer;
 
 /// The page of a server that can take logins; without one, another server is to be asked.
 pub(super) fn answer(service: &Service) -> Answer {

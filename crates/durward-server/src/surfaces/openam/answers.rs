@@ -3,16 +3,15 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use durward_common::surfaces::http::{Answer, escape};
 use durward_session::identity::session::Refusal as TokenRefusal;
 use durward_session::{Failed, Refused};
+use durward_settings::OpenamSettings;
 use http_body_util::Full;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::base::settings::OpenamSettings;
-use crate::surfaces::http::{Answer, escape};
 
 const API_VERSION: HeaderName = HeaderName::from_static("content-api-version");
 

@@ -3,8 +3,12 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use durward_common::surfaces::http::Answer;
+use durward_common::surfaces::http::cookies;
+use durward_common::surfaces::http::incoming::Incoming;
 use durward_session::identity::session::{Properties, Purpose, Refusal as TokenRefusal};
 use durward_session::{Failed, Granted, Login, LoginRequest, Refused, Wanted};
+use durward_settings::OpenamSettings;
 use hyper::header::HeaderMap;
 use hyper::{Method, StatusCode, header};
 use serde::Serialize;
@@ -16,10 +20,6 @@ use super::callbacks::{AuthenticationCallbacks, Step, filled};
 use super::password_change;
 use super::version::Flavour;
 use super::{Call, empty, encoded_words, goto, text_of};
-use crate::base::settings::OpenamSettings;
-use crate::surfaces::http::Answer;
-use crate::surfaces::http::cookies;
-use crate::surfaces::http::incoming::Incoming;
 
 const USERNAME: &str = "x-openam-username";
 const PASSWORD: &str = "x-openam-password";

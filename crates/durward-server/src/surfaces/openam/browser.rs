@@ -1,19 +1,19 @@
 //! Pages for browsers: `UI/Login`, `UI/Logout`, and the addresses of OpenAM's console and of its pages made by scripts, which lead there.
 
+use durward_common::base::parameters::{ParameterNames, Parameters};
+use durward_common::surfaces::http::cookies::Cookies;
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::{Answer, text_of};
+use durward_logins::surfaces::login_forms::cookies::CookieNames;
+use durward_logins::surfaces::login_forms::pages::Message;
+use durward_logins::surfaces::login_forms::redirect;
+use durward_logins::surfaces::login_page::Page;
 use durward_session::identity::Moment;
 use hyper::header::{self, HeaderMap};
 use hyper::{Method, StatusCode};
 
 use super::request_path::{BrowserPath, Realms};
 use super::{Call, Surface, empty, sign_in, sign_out};
-use crate::base::parameters::{ParameterNames, Parameters};
-use crate::surfaces::http::cookies::Cookies;
-use crate::surfaces::http::incoming::Incoming;
-use crate::surfaces::http::{Answer, text_of};
-use crate::surfaces::login_forms::cookies::CookieNames;
-use crate::surfaces::login_forms::pages::Message;
-use crate::surfaces::login_forms::redirect;
-use crate::surfaces::login_page::Page;
 
 /// Most characters of an address that a browser is sent to.
 pub(super) const ADDRESS_LENGTH_MAX: usize = 4096;

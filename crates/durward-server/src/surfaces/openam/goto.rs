@@ -2,11 +2,11 @@
 //! good; here only those of this server, of the cookie's domain under TLS, and of `openam.goto_origins`. Origins are compared as browsers
 //! do: another port is another's, and what is sent in plain text is anybody's.
 
+use durward_settings::{OpenamSettings, WebOrigin};
 use hyper::header;
 use hyper::http::uri::Authority;
 
 use super::{Call, text_of};
-use crate::base::settings::{OpenamSettings, WebOrigin};
 
 /// The hosts that browsers take for safe without TLS.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::{Answer, escape};
 use durward_session::identity::session::{Purpose, Refusal as TokenRefusal};
 use durward_session::identity::user::Account;
 use durward_session::{Failed, Login, LoginRequest, Refused};
@@ -13,8 +15,6 @@ use super::Call;
 use super::answers::text_of_type;
 use super::query::Query;
 use super::request_path::Form;
-use crate::surfaces::http::incoming::Incoming;
-use crate::surfaces::http::{Answer, escape};
 
 /// What goes wrong, as OpenAM names it.
 struct Fault {

@@ -1,5 +1,6 @@
 //! `json/serverinfo`: what clients ask of a server before anybody logs in; and `json/users?_action=idFromSession`: who has a token.
 
+use durward_common::surfaces::http::Answer;
 use durward_session::Failed;
 use durward_session::identity::session::Purpose;
 use hyper::StatusCode;
@@ -10,7 +11,6 @@ use super::Call;
 use super::answers::{self, Refusal, of_version};
 use super::resource::{Operation, Request, cannot_be, narrowed, not_supported};
 use super::session_actions::universal_id;
-use crate::surfaces::http::Answer;
 
 /// Answers one request for what there is to know of the server.
 pub(super) async fn server(call: &Call<'_>, realm: &str, instance: &[&str], request: &Request) -> Answer {

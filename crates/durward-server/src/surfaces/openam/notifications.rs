@@ -9,11 +9,15 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
+use durward_common::access::issued::participants::{Participants, Participation};
+use durward_common::surfaces::http::client_places::{ClientPlaces, Place};
+use durward_common::surfaces::http::escape;
 use durward_net::connect::Connector;
 use durward_net::http::HttpClient;
 use durward_net::url::Url;
 use durward_session::identity::session::{SessionId, User};
 use durward_session::{Service, Who};
+use durward_settings::{ConfigError, Settings};
 use http_body_util::Full;
 use hyper::header::{self, HeaderValue};
 use hyper::{Method, Request};
@@ -21,10 +25,6 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use super::session_actions::universal_id;
-use crate::access::issued::participants::{Participants, Participation};
-use crate::base::settings::{ConfigError, Settings};
-use crate::surfaces::http::client_places::{ClientPlaces, Place};
-use crate::surfaces::http::escape;
 
 /// How often it is looked which sessions have ended by themselves.
 const LOOK_EVERY: Duration = Duration::from_secs(30);

@@ -1,5 +1,6 @@
 //! Another password in the place of one that must be changed: callbacks that are asked after the password, or after the code.
 
+use durward_common::surfaces::http::cookies;
 use durward_session::{AccountFailed, Login, PasswordChoice, Refused};
 use hyper::StatusCode;
 use serde_json::Value;
@@ -7,7 +8,6 @@ use serde_json::Value;
 use super::Call;
 use super::answers::Refusal;
 use super::callbacks::{Step, filled};
-use crate::surfaces::http::cookies;
 
 /// What came of the new password that was filled in. A refusal other than 401 leaves the `authId` good, so that the user can try another one.
 pub(super) async fn choose(

@@ -1,5 +1,6 @@
 //! `json/users/{id}`: what is known of a user, to the user and to administrators.
 
+use durward_common::surfaces::http::Answer;
 use durward_session::Failed;
 use durward_session::identity::session::{Purpose, User};
 use durward_session::identity::user::Account;
@@ -11,7 +12,6 @@ use super::answers::{self, Refusal, of_version};
 use super::information::revised;
 use super::resource::{Operation, Request, narrowed, not_supported};
 use super::session_actions::universal_id;
-use crate::surfaces::http::Answer;
 
 /// Answers one request for a user of a realm.
 pub(super) async fn answer(call: &Call<'_>, realm: &str, name: &str, request: &Request) -> Answer {

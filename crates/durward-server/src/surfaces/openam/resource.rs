@@ -2,6 +2,8 @@
 //! looked at before who calls, in OpenAM's order.
 
 use bytes::Bytes;
+use durward_common::surfaces::http::Answer;
+use durward_common::surfaces::http::incoming::Incoming;
 use http_body_util::{BodyExt as _, Collected, Full};
 use hyper::header::{self, HeaderValue};
 use hyper::{Method, StatusCode};
@@ -11,8 +13,6 @@ use super::answers::{self, Refusal, no_cache};
 use super::authenticate::{has_unique_members, words_of};
 use super::filter::Filter;
 use super::{Call, empty, information, policies, profile, sessions, text_of};
-use crate::surfaces::http::Answer;
-use crate::surfaces::http::incoming::Incoming;
 
 /// Parameters that may be given more than once.
 const MANY: &[&str] = &["_fields", "_sortKeys"];

@@ -4,6 +4,8 @@
 
 use std::fmt::Write as _;
 
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::{Answer, escape};
 use durward_session::Failed;
 use durward_session::identity::session::{Purpose, Session};
 use durward_session::{Service, Who};
@@ -12,8 +14,6 @@ use hyper::{Method, StatusCode};
 use super::answers::text_of_type;
 use super::session_actions::universal_id;
 use super::{Call, empty};
-use crate::surfaces::http::incoming::Incoming;
-use crate::surfaces::http::{Answer, escape};
 
 /// How many requests a set may have.
 const REQUESTS_MAX: usize = 16;

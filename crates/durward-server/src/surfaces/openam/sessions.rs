@@ -1,6 +1,7 @@
 //! `json/{realm}/sessions`: who may do what with which session, in the order in which OpenAM looks at it. What is done is in
 //! [`super::session_actions`].
 
+use durward_common::surfaces::http::Answer;
 use durward_session::identity::session::{Purpose, Refusal as TokenRefusal, User};
 use durward_session::{Administrator, Failed, Who};
 use hyper::StatusCode;
@@ -12,7 +13,6 @@ use super::filter::Filter;
 use super::resource::{Operation, Request, Wanted, cannot_be, list, narrowed, not_supported};
 use super::session_actions::{Action, Target, act, described};
 use super::version::Flavour;
-use crate::surfaces::http::Answer;
 
 /// Most sessions that one query lists, as OpenAM has it.
 const LISTED_MAX: usize = 120;

@@ -10,6 +10,13 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
 use bytes::Bytes;
+use durward_common::access::auth::Identity;
+use durward_common::access::subject::fence::SubjectError;
+use durward_common::base::metrics::RSOCKET_ROUTES;
+use durward_common::decider::{
+    Decider, Decision, Decisions, Full, MultiDecisions, Named, Once, Outcome, Subscription,
+};
+use durward_common::decision_log::{Account, Caller, NOTHING_ASKED, Surface as Way};
 use durward_pdp::ir::path::Element;
 use durward_pdp::record::Record;
 use prometheus_client::metrics::gauge::Gauge;
@@ -17,13 +24,6 @@ use smol_str::SmolStr;
 use tokio::sync::Notify;
 
 use super::Surface;
-use crate::access::auth::Identity;
-use crate::access::subject::fence::SubjectError;
-use crate::base::metrics::RSOCKET_ROUTES;
-use crate::decider::{
-    Decider, Decision, Decisions, Full, MultiDecisions, Named, Once, Outcome, Subscription,
-};
-use crate::decision_log::{Account, Caller, NOTHING_ASKED, Surface as Way};
 use durward_wire::rsocket::connection::{BAD_REQUEST, Connection, Expects};
 use durward_wire::rsocket::frame::ErrorCode;
 use durward_wire::sapl::protobuf::{self, DecodeError};

@@ -10,15 +10,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
+use durward_common::access::auth::{Denied, Identity, Presented};
+use durward_common::base::limits::Held;
+use durward_common::base::socket::is_given_up;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
 use tokio::time::{sleep_until, timeout};
 
 use super::Surface;
 use super::answers::{Answers, RequestContext};
-use crate::access::auth::{Denied, Identity, Presented};
-use crate::base::limits::Held;
-use crate::base::socket::is_given_up;
 use durward_wire::rsocket::connection::{Connection, Event};
 use durward_wire::rsocket::frame::ErrorCode;
 

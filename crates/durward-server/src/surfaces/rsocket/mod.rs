@@ -8,21 +8,20 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use durward_common::access::auth::Authenticator;
+use durward_common::access::rates::Rates;
+use durward_common::access::subject::fence::Fence;
+use durward_common::base::limits::{Held, Memory, Places, Rate};
+use durward_common::base::metrics::Metrics;
+use durward_common::base::request_ids::RequestIds;
+use durward_common::base::traces::Traces;
+use durward_common::decider::DeciderSlot;
+use durward_common::decision_log::Recorder;
+use durward_settings::{RsocketSettings, Settings};
 use durward_wire::rsocket::connection;
 use durward_wire::sapl::protobuf;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
-
-use crate::access::auth::Authenticator;
-use crate::access::rates::Rates;
-use crate::access::subject::fence::Fence;
-use crate::base::limits::{Held, Memory, Places, Rate};
-use crate::base::metrics::Metrics;
-use crate::base::request_ids::RequestIds;
-use crate::base::settings::{RsocketSettings, Settings};
-use crate::base::traces::Traces;
-use crate::decider::DeciderSlot;
-use crate::decision_log::Recorder;
 
 /// What connections are served with.
 pub(crate) struct Surface {

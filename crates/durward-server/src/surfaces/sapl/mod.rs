@@ -11,9 +11,26 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use durward_common::access::auth::{Authenticator, Denied, Identity, Presented};
+use durward_common::access::rates::Rates;
+use durward_common::access::subject::fence::Fence;
+use durward_common::base::Clock;
+use durward_common::base::limits::{Held, Places, Rate};
+use durward_common::base::long_work::LongWork;
+use durward_common::base::metrics::Metrics;
+use durward_common::decider::{
+    Decider, DeciderSlot, Decision, Full as NoRoom, MultiSubscription, Named, Once, Outcome, Subscription,
+};
+use durward_common::decision_log::{Account, Caller, NOTHING_ASKED, Recorder, Surface as Way};
+use durward_common::surfaces::http::body::Bodies;
+use durward_common::surfaces::http::direct::DirectAnswer;
+use durward_common::surfaces::http::events::{self, Body, Events, Source};
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::{Authenticated, Call};
 use durward_pdp::ir::path::Element;
 use durward_pdp::plan::Columns;
 use durward_pdp::record::{Record, Recorded};
+use durward_settings::{SaplSettings, Settings};
 use http_body_util::Full;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::http::request;
@@ -22,23 +39,6 @@ use jiff::Timestamp;
 use smol_str::SmolStr;
 use tokio::sync::watch;
 
-use crate::access::auth::{Authenticator, Denied, Identity, Presented};
-use crate::access::rates::Rates;
-use crate::access::subject::fence::Fence;
-use crate::base::Clock;
-use crate::base::limits::{Held, Places, Rate};
-use crate::base::long_work::LongWork;
-use crate::base::metrics::Metrics;
-use crate::base::settings::{SaplSettings, Settings};
-use crate::decider::{
-    Decider, DeciderSlot, Decision, Full as NoRoom, MultiSubscription, Named, Once, Outcome, Subscription,
-};
-use crate::decision_log::{Account, Caller, NOTHING_ASKED, Recorder, Surface as Way};
-use crate::surfaces::http::body::Bodies;
-use crate::surfaces::http::direct::DirectAnswer;
-use crate::surfaces::http::events::{self, Body, Events, Source};
-use crate::surfaces::http::incoming::Incoming;
-use crate::surfaces::http::{Authenticated, Call};
 use durward_wire::http1::DirectRequest;
 use durward_wire::sapl::json;
 use refusal::{Refusal, misdirected};

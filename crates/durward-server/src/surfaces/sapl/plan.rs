@@ -4,6 +4,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use durward_common::base::long_work::LongWork;
+use durward_common::decider::{NoPlan, TOO_MANY_PLANS};
+use durward_common::decision_log::PlanKind;
+use durward_common::surfaces::http::events::Body;
 use durward_pdp::plan::dialect::Dialect;
 use durward_pdp::plan::{Columns, Filter, Kind, Plan};
 use durward_pdp::record::{Failure, Record};
@@ -13,10 +17,6 @@ use serde::Deserialize;
 
 use super::refusal::Refusal;
 use super::{AuthenticatedRequest, json_answer};
-use crate::base::long_work::LongWork;
-use crate::decider::{NoPlan, TOO_MANY_PLANS};
-use crate::decision_log::PlanKind;
-use crate::surfaces::http::events::Body;
 
 /// How many plans are written at once.
 const WRITTEN_AT_ONCE_MAX: usize = 2;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use durward_common::base::metrics::Metrics;
+use durward_common::decider::{Decisions, MultiDecisions};
+use durward_common::decision_log::Account;
+use durward_common::surfaces::http::events::Source;
+
 use super::{Emit, Surface, all, data, tell, tell_all};
-use crate::base::metrics::Metrics;
-use crate::decider::{Decisions, MultiDecisions};
-use crate::decision_log::Account;
-use crate::surfaces::http::events::Source;
 use durward_wire::sapl::json;
 
 /// What a stream needs to count and record what it tells.

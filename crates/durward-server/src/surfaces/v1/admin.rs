@@ -1,14 +1,14 @@
 //! What administrators do: their session's token shows that they are.
 
+use durward_common::surfaces::http::NOT_HERE;
+use durward_common::surfaces::http::problem::Problem;
 use durward_session::Administrator;
+use durward_settings::ListenSurface;
 use hyper::StatusCode;
 use serde::Deserialize;
 
 use super::sessions::{Done, SessionList, SessionView};
 use super::{Answered, ApiRequest, failed, ok, session_id, user};
-use crate::base::settings::ListenSurface;
-use crate::surfaces::http::NOT_HERE;
-use crate::surfaces::http::problem::Problem;
 
 /// Whose sessions.
 #[derive(Deserialize)]

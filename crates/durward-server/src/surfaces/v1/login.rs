@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use durward_common::surfaces::http::cookies;
+use durward_common::surfaces::http::problem::Problem;
 use durward_session::identity::session::Properties;
 use durward_session::{Granted, Login, LoginRequest, Refused, Wanted};
 use hyper::StatusCode;
@@ -9,8 +11,6 @@ use hyper::header::{self, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use super::{Answered, ApiRequest, GrantedView, json, refused};
-use crate::surfaces::http::cookies;
-use crate::surfaces::http::problem::Problem;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -8,8 +8,6 @@ mod admin;
 mod login;
 mod lost_steps;
 mod object;
-mod openapi;
-mod openapi_plan;
 mod own;
 mod passkeys;
 mod password_change;
@@ -20,8 +18,17 @@ mod users;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use durward_common::surfaces::http::body::Bodies;
+use durward_common::surfaces::http::cookies::{self, Cookies, is_of_other_site};
+use durward_common::surfaces::http::direct::DirectAnswer;
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::problem::Problem;
+use durward_common::surfaces::http::{Answer, Call, Form, text_of};
+use durward_logins::surfaces::openapi;
 use durward_session::identity::session::{Refusal, SessionId, User};
 use durward_session::{Failed, Granted, Refused, Service};
+use durward_settings::words::{BODY, in_our_words};
+use durward_settings::{IdentitySettings, ResetSettings};
 use durward_wire::http1::DirectRequest;
 use http_body_util::Full;
 use hyper::header::{self, HeaderMap, HeaderValue};
@@ -31,14 +38,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use self::object::Object;
-use crate::base::settings::words::{BODY, in_our_words};
-use crate::base::settings::{IdentitySettings, ResetSettings};
-use crate::surfaces::http::body::Bodies;
-use crate::surfaces::http::cookies::{self, Cookies, is_of_other_site};
-use crate::surfaces::http::direct::DirectAnswer;
-use crate::surfaces::http::incoming::Incoming;
-use crate::surfaces::http::problem::Problem;
-use crate::surfaces::http::{Answer, Call, Form, text_of};
 
 /// Bytes of a body under `/v1`.
 const BODY_BYTES_MAX: usize = 16 * 1024;

@@ -1,5 +1,6 @@
 //! What users change of their own account: the password, and the second step.
 
+use durward_common::surfaces::http::Answer;
 use durward_session::AccountHolder;
 use hyper::StatusCode;
 use hyper::header;
@@ -8,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use super::sessions::{Done, no_cookie};
 use super::users::{no_parameters, of_account};
 use super::{Answered, ApiRequest, Way, in_words, json, ok};
-use crate::surfaces::http::Answer;
 
 /// What devices call codes of this server.
 const ISSUER: &str = "durward";

@@ -1,5 +1,6 @@
 //! Passkeys over JSON: logins with them, and how users and administrators look after them.
 
+use durward_common::surfaces::http::problem::Problem;
 use durward_session::identity::Moment;
 use durward_session::identity::passkey::Passkey;
 use durward_session::identity::session::Properties;
@@ -14,7 +15,6 @@ use super::own::{holder, without_session};
 use super::sessions::Done;
 use super::users::{no_parameters, of_account};
 use super::{Answered, ApiRequest, GrantedView, failed, in_words, json, ok, refused, user};
-use crate::surfaces::http::problem::Problem;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

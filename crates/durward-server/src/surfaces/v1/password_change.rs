@@ -1,13 +1,13 @@
 //! A login whose password must be changed: what is answered, and the call that brings another one.
 
+use durward_common::surfaces::http::Answer;
+use durward_common::surfaces::http::problem::Problem;
 use durward_session::{AccountFailed, PasswordChoice};
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use super::users::of_account;
 use super::{Answered, ApiRequest, json, login};
-use crate::surfaces::http::Answer;
-use crate::surfaces::http::problem::Problem;
 
 /// What a new password must be.
 #[derive(Serialize)]

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use durward_common::surfaces::http::problem::Problem;
 use hyper::StatusCode;
 use serde::Serialize;
 
 use super::admin::administrator;
 use super::users::{named_before, of_account};
 use super::{Answered, ApiRequest, in_words, ok};
-use crate::surfaces::http::problem::Problem;
 
 /// What the path ends with, behind the user's name.
 const PATH_END: &str = "/reset";

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use durward_common::surfaces::http::problem::Problem;
+use durward_common::surfaces::http::text_answer;
 use durward_session::identity::session::{Refusal, Scratch, Session, SessionClaims};
 use durward_session::{Purpose, Service};
 use hyper::StatusCode;
@@ -13,8 +15,6 @@ use super::object::Object;
 use super::{
     Answered, ApiRequest, GrantedView, Way, failed, in_words, json, json_text, ok, read, session_id,
 };
-use crate::surfaces::http::problem::Problem;
-use crate::surfaces::http::text_answer;
 
 /// What a validation says.
 #[derive(Serialize)]

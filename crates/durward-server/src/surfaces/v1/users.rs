@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use durward_common::base::parameters::{ParameterNames, Parameters};
+use durward_common::surfaces::http::problem::Problem;
 use durward_session::AccountFailed;
 use durward_session::identity::session::User;
 use durward_session::identity::user::{Account, AccountLink};
@@ -15,8 +17,6 @@ use serde::{Deserialize, Serialize};
 use super::admin::administrator;
 use super::sessions::Done;
 use super::{Answered, ApiRequest, failed, json, ok, refused, user};
-use crate::base::parameters::{ParameterNames, Parameters};
-use crate::surfaces::http::problem::Problem;
 
 /// What the path of a user begins with.
 pub(super) const PATH: &str = "/v1/users/";

@@ -2,6 +2,9 @@
 //!
 //! All of it is XACML to the same decision point; what differs is what bodies are taken for, and how refusals look.
 
+use durward_common::surfaces::http::negotiate::{Offer, choose};
+use durward_common::surfaces::http::problem::Problem;
+use durward_common::surfaces::http::{Answer, Form, escape, text_answer, text_of};
 use durward_pdp::Request;
 use durward_pdp::xacml::request::identifiers::{ACTION_ID, RESOURCE_ID, SUBJECT_ID};
 use durward_pdp::xacml::request::{ErrorLocation, RequestError, RequestErrorKind, Version};
@@ -10,10 +13,6 @@ use durward_pdp::{Decision, Response};
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
 use serde::Deserialize;
-
-use crate::surfaces::http::negotiate::{Offer, choose};
-use crate::surfaces::http::problem::Problem;
-use crate::surfaces::http::{Answer, Form, escape, text_answer, text_of};
 
 /// Whose clients ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

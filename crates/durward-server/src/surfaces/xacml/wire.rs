@@ -1,9 +1,8 @@
 //! Requests out of bytes and responses into bytes, in either form.
 
+use durward_common::surfaces::http::Form;
 use durward_pdp::xacml::request::{Limits, RequestError, Version};
 use durward_pdp::{Request, Response};
-
-use crate::surfaces::http::Form;
 
 /// # Errors
 /// Bytes that are not a request of this form, or one beyond the limits.

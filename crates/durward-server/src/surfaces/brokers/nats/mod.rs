@@ -16,9 +16,15 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use async_nats::{Client, Message};
+use durward_common::access::auth::Identity;
+use durward_common::base::Clock;
+use durward_common::base::traces::Traces;
+use durward_common::decision_log::Surface as Way;
+use durward_common::question::Asker;
 use durward_pdp::ir::value::ObjectBuilder;
 use durward_session::identity::{IdentityError, Moment};
 use durward_session::read_secret;
+use durward_settings::{NatsCalloutSettings, Settings};
 use futures_util::StreamExt;
 use serde_json::json;
 use smol_str::SmolStr;
@@ -31,12 +37,6 @@ use self::request::Request;
 use super::expiry::{self, EXPIRES};
 use super::user::{BrokerUser, Users, shown};
 use super::{Asking, NotLetIn, Surface, add, broker};
-use crate::access::auth::Identity;
-use crate::base::Clock;
-use crate::base::settings::{NatsCalloutSettings, Settings};
-use crate::base::traces::Traces;
-use crate::decision_log::Surface as Way;
-use crate::question::Asker;
 use crate::surfaces::callers::{REASON, is_kind};
 
 /// Where servers ask.

@@ -3,11 +3,11 @@
 //! To NATS a list that is absent or empty allows everything. Here nothing that is not listed is allowed: where a list is empty, everything
 //! is denied.
 
+use durward_common::question::Verdict;
 use durward_pdp::ir::Value;
 use serde_json::{Value as Json, json};
 
 use super::super::NotLetIn;
-use crate::question::Verdict;
 use crate::surfaces::callers::is_of;
 
 /// The obligation to hold a client to lists of subjects.
@@ -127,7 +127,7 @@ fn wrong(what: &str) -> NotLetIn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decider::Decision;
+    use durward_common::decider::Decision;
 
     fn claims(obligations: &str) -> Result<String, NotLetIn> {
         let decision = format!(r#"{{"decision":"PERMIT","obligations":[{obligations}]}}"#);

@@ -12,6 +12,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use bytes::Bytes;
+use durward_common::access::auth::Identity;
+use durward_common::question::Verdict;
+use durward_common::surfaces::http::grpc;
 use durward_wire::ext_authz::{CheckRequest, Limits, read_request};
 use durward_wire::grpc::read_one;
 use hyper::header::HeaderMap;
@@ -22,9 +25,6 @@ use super::super::target::Target;
 use super::super::{Asking, Door, DoorAnswer, OVERRIDES, Surface};
 use super::known::Known;
 use super::{EXTENSIONS_MAX, HEADERS_MAX, write};
-use crate::access::auth::Identity;
-use crate::question::Verdict;
-use crate::surfaces::http::grpc;
 
 impl Surface {
     /// The answer to a check whose bytes alone decide it, with its prefix; `None` where they do not, and then nothing was counted.

@@ -1,11 +1,11 @@
 //! Envoy's external authorization over HTTP: the client's method and target, behind a prefix, and the fields that Envoy is told to pass on.
 
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::{Answer, Call, text_of};
 use hyper::header;
 
 use super::super::http::{PROXY_CREDENTIALS, address, only, written};
 use super::super::{Door, DoorRequest, Named, Reason, Surface};
-use crate::surfaces::http::incoming::Incoming;
-use crate::surfaces::http::{Answer, Call, text_of};
 
 /// What stands before the client's target (`path_prefix`).
 pub(crate) const ENVOY_HTTP: &str = "/doors/envoy";

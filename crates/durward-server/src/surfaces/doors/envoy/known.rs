@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::net::IpAddr;
 
+use durward_common::access::subject::{Subject, document};
 use durward_pdp::ir::Value;
 use durward_pdp::ir::attribute::{AttributeName, NameKey};
 use durward_pdp::ir::fault::Evaluated;
@@ -14,7 +15,6 @@ use smol_str::{SmolStr, format_smolstr};
 use super::super::routes::Asked as AskedRoute;
 use super::super::target::Target;
 use super::super::{CLIENT, DOOR, Door, resource_properties};
-use crate::access::subject::{Subject, document};
 
 /// What is known of a request and of who sent it.
 pub(super) struct Known<'k> {

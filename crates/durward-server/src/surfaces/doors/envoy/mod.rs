@@ -14,8 +14,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
+use durward_common::surfaces::http::events::Body;
+use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::{Call, grpc, text_of};
 use durward_pdp::ir::Value;
 use durward_pdp::ir::value::{Object, ObjectBuilder};
+use durward_settings::{DoorExtension, is_tenant};
 use durward_wire::ext_authz::{
     Allowed as Granted, CheckRequest, CheckResponse, Denied as Refused, HeaderChange, How, HttpRequest,
     Limits, read_request, write_response,
@@ -27,10 +31,6 @@ use smallvec::SmallVec;
 
 use super::http::{PROXY_CREDENTIALS, refusal_text};
 use super::{Allowed, Asking, Denied, Door, DoorAnswer, DoorRequest, Named, OVERRIDES, Reason, Surface};
-use crate::base::settings::{DoorExtension, is_tenant};
-use crate::surfaces::http::events::Body;
-use crate::surfaces::http::incoming::Incoming;
-use crate::surfaces::http::{Call, grpc, text_of};
 
 /// In the extensions of a check: its bytes were looked at, and do not decide it.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,7 @@ impl Surface {
     /// Answers `Authorization/Check`.
     pub(crate) async fn check(&self, call: &Call, request: hyper::Request<Incoming>) -> Response<Body> {
         if let Err(problem) = grpc::check_form(&request) {
-            return problem.into_answer(crate::surfaces::http::Form::Json).map(Body::Whole);
+            return problem.into_answer(durward_common::surfaces::http::Form::Json).map(Body::Whole);
         }
         let (head, body) = request.into_parts();
         let bytes = match self.bodies.receive(body).await {

@@ -1,12 +1,12 @@
 //! What an agent asks: an application, its resources, whom it is about, and under which circumstances.
 
+use durward_common::access::subject::Shown;
+use durward_settings::{OpenamApplicationSettings, OpenamSettings};
 use hyper::StatusCode;
 use serde_json::{Map, Value};
 use smol_str::SmolStr;
 
 use super::super::answers::Refusal;
-use crate::access::subject::Shown;
-use crate::base::settings::{OpenamApplicationSettings, OpenamSettings};
 
 /// How many resources one question may name.
 const RESOURCES_MAX: usize = 64;

@@ -13,6 +13,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use durward_common::access::subject::Shown;
+use durward_common::decider::{
+    Decision, Full, MultiDecisions, MultiSubscription, Named, Outcome, Subscription,
+};
+use durward_common::decision_log::Account;
 use durward_pdp::ir::{Value, json};
 use durward_pdp::record::Record;
 use hyper::StatusCode;
@@ -23,9 +28,6 @@ use super::super::answers::Refusal;
 use super::question::PolicySubject;
 use super::verdict::Verdict;
 use super::{Asking, Verdicts};
-use crate::access::subject::Shown;
-use crate::decider::{Decision, Full, MultiDecisions, MultiSubscription, Named, Outcome, Subscription};
-use crate::decision_log::Account;
 
 /// How long policies may wait for attributes. Nothing is permitted then.
 const DECISION_TIME_MAX: Duration = Duration::from_secs(10);

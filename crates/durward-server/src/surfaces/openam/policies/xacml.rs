@@ -12,6 +12,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use durward_common::access::subject::Shown;
+use durward_common::access::subject::attributes::{JWT, SESSION_TOKEN, looked_at};
+use durward_common::decision_log::DecidedRequest;
 use durward_pdp::ir::datatype::Integer;
 use durward_pdp::record::Record;
 use durward_pdp::xacml::request::{Categories, identifiers};
@@ -26,9 +29,6 @@ use super::super::answers::Refusal;
 use super::question::PolicySubject;
 use super::verdict::{Told, Verdict};
 use super::{Asking, Verdicts};
-use crate::access::subject::Shown;
-use crate::access::subject::attributes::{JWT, SESSION_TOKEN, looked_at};
-use crate::decision_log::DecidedRequest;
 
 /// What begins with this, OpenAM's agents say.
 const OWN: &str = "urn:durward:openam:";
