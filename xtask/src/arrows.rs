@@ -43,7 +43,7 @@ const TABLE_HEADING: &str = "| crate |";
 /// The heading of the first column of the table of the server's folders.
 const FOLDERS_HEADING: &str = "| folder of the server |";
 
-/// Whose folders they are, from below.
+/// The crates that have these folders, from below; all but the last are in `folders::SHARED`.
 const FOLDERS_OF: [&str; 3] =
     ["crates/durward-common/src", "crates/durward-logins/src", "crates/durward-server/src"];
 

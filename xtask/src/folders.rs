@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::arrows::Arrows;
 use crate::sources::{is_tests, sources, up_to_tests};
 
-/// The crates whose folders those above name: a path that begins with one of them goes on as it would behind `crate`.
+/// The crates below `durward-server` that have folders of the table: a path that begins with one is read as if it began with `crate`.
 const SHARED: [&str; 2] = ["durward_common", "durward_logins"];
 
 /// A source file: its path below `src`, with `/`, and its text.
@@ -123,7 +123,7 @@ fn module_of(path: &str) -> Vec<&str> {
     if path == "lib" { Vec::new() } else { path.split('/').collect() }
 }
 
-/// Whether a path may begin with it that lies in a folder.
+/// Whether it is `crate` or a crate of [`SHARED`]: what follows is a path in the folders.
 fn is_root_name(word: &str) -> bool {
     word == "crate" || SHARED.contains(&word)
 }
@@ -140,7 +140,7 @@ fn resolved(module: &[&str], path: &[String]) -> Option<Vec<String>> {
     Some(above.iter().map(|part| (*part).to_owned()).chain(rest.iter().cloned()).collect())
 }
 
-/// Every path that begins with `crate` or `super`, with its line; what stands in braces is several.
+/// Every path that begins with `crate`, a crate of [`SHARED`] or `super`, with its line; what stands in braces is several.
 fn paths(text: &str) -> Vec<(usize, Vec<String>)> {
     let mut words = Vec::new();
     for (number, line) in up_to_tests(text) {
@@ -314,6 +314,12 @@ mod tests {
         let found = with("doors/one/inner.rs", "\nfn f() { crate::doors::two::g() }");
         let wanted = "`doors/one` uses `doors/two` (doors/one/inner.rs:2): not in the table";
         assert!(found.len() == 1 && found.iter().all(|one| one.starts_with(wanted)), "{found:?}");
+    }
+
+    #[test]
+    fn an_arrow_to_a_folder_of_another_crate_is_found() {
+        let found = with("doors/one/inner.rs", "use durward_common::doors::two::g;");
+        assert!(found.iter().any(|one| one.starts_with("`doors/one` uses `doors/two`")), "{found:?}");
     }
 
     #[test]

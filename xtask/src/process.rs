@@ -66,6 +66,27 @@ pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("`{}`: {status}", shown(command))) }
 }
 
+/// As [`run`], for cargo: a crate that the compiler warns about is a failure, as lints are. They see all features at once; who builds with few
+/// would be the first to see what is wrong then.
+pub(crate) fn run_unwarned(command: &mut Command) -> Result<(), String> {
+    let mut warned = Vec::new();
+    let status = run_seeing(command, limit(), Stream::Errors, |line| {
+        warned.extend(crate_warned_about(line).map(str::to_owned));
+        Show::Yes
+    })?;
+    match (status.success(), warned.as_slice()) {
+        (true, []) => Ok(()),
+        (true, warned) => Err(format!("`{}` warns about {}", shown(command), warned.join(", "))),
+        (false, _) => Err(format!("`{}`: {status}", shown(command))),
+    }
+}
+
+/// Of which crate a line of cargo counts the warnings.
+fn crate_warned_about(line: &str) -> Option<&str> {
+    let (name, rest) = line.strip_prefix("warning: `")?.split_once('`')?;
+    rest.contains(" generated ").then_some(name)
+}
+
 /// Which output of a program is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
@@ -189,5 +210,18 @@ fn end_group(child: &Child) {
     let group = format!("-{}", child.id());
     if let Err(error) = Command::new("kill").args(["-KILL", "--", &group]).status() {
         eprintln!("cannot end the programs of group {group}: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_are_of_a_crate() {
+        let line = "warning: `durward-common` (lib) generated 6 warnings (run `cargo fix`)";
+        assert_eq!(crate_warned_about(line), Some("durward-common"));
+        assert_eq!(crate_warned_about("warning: spurious network error (2 tries remaining)"), None);
+        assert_eq!(crate_warned_about("warning: missing documentation for a method"), None);
     }
 }

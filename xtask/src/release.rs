@@ -1,7 +1,7 @@
 //! The binary: that it builds, the one that ships, and how much that weighs.
 
 use crate::metadata::Metadata;
-use crate::process::{cargo, locked, run};
+use crate::process::{cargo, locked, run, run_unwarned};
 use crate::report::Outcome;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -70,7 +70,7 @@ pub(crate) fn dist_for(target: Option<&str>, repository: Option<&str>) -> Result
 }
 
 fn built(profile: &str, features: &[&str]) -> Result<PathBuf, String> {
-    run(&mut build(profile, features))?;
+    run_unwarned(&mut build(profile, features))?;
     path(profile)
 }
 

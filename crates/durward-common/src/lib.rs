@@ -1,7 +1,8 @@
 //! What every surface of the server stands on: who asks (`access`), who decides (`decider`), the record of decisions (`decision_log`), the policies
 //! in force (`policies`), what HTTP's surfaces share (`surfaces::http`), and limits, counters and the log (`base`).
 //!
-//! Its folders are those of `durward-server`, which has the table of who may use whom; a crate of its own since it compiles beside others.
+//! `question` decides questions in AuthZEN's words, `entities` holds what searches look among, `telemetry` tells a collector. `ARCHITECTURE.md` has
+//! the table of the folders of the server, and who may use whom; a test compares. A crate of its own, because it compiles beside others.
 
 pub mod access;
 pub mod base;

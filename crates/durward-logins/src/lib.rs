@@ -1,5 +1,6 @@
-//! The surfaces of the server by which users log in and are looked after: `/v1`, OpenAM's calls, OAuth, OpenID Connect, SCIM, and the login pages.
+//! The surfaces where users log in with a browser and where they are provisioned: OpenID Connect, the login pages and forms, SCIM; and the
+//! description of `/v1`.
 //!
-//! None of them decides. They are a crate of their own such that `release` compiles them soon and those of decisions well.
+//! No policy is decided here. It is a crate of its own, so that `release` compiles it without optimisation and beside others.
 
 pub mod surfaces;

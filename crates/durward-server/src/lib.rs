@@ -5,8 +5,9 @@
 //! is told to stop, then finishes what is under way. The clock and the runtime are the caller's; further workers,
 //! each a thread with a runtime of its own, are started as [`ServerSettings::workers`] says.
 //!
-//! Folders, from below: `base`, `access`, `decider`, `decision_log`, `policies`, `question`, `surfaces` (one for each protocol, none knows another),
-//! `serve`, which alone knows all of it. `ARCHITECTURE.md` has the table, and a test holds the sources to it.
+//! Folders: `surfaces` (one for each protocol, none knows another) and `serve`, which alone knows all of them. What they stand on is in
+//! `durward-common`, login pages, OpenID Connect and SCIM in `durward-logins`, settings in `durward-settings`. `ARCHITECTURE.md` has the
+//! table, and a test compares it with the sources.
 //!
 //! What is not here: no decision is made (that is `durward-pdp`), no flag or environment variable is read (that is
 //! the binary), and over XACML's surfaces nobody is authenticated except by TLS client certificates, or where `auth.guards` says so.

@@ -148,7 +148,7 @@ impl AuthSettings {
         self.users.iter().any(|user| user.name.is_some())
     }
 
-    /// Whether callers may show a bearer token: a key of `[[auth.users]]`, or one of `[auth.jwt]`.
+    /// Whether callers may show a bearer token: an API key of `[[auth.users]]`, or a token of `[auth.jwt]`.
     pub fn has_bearer(&self) -> bool {
         self.jwt.is_some() || self.users.iter().any(|user| user.api_key.is_some())
     }

@@ -15,7 +15,7 @@ const FORM: &str = "write it as `postgres://USER@HOST/DATABASE`";
 /// A database: `postgres://USER@HOST:PORT/DATABASE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseAddress {
-    /// Who logs in.
+    /// The user that durward logs in as.
     pub user: String,
     /// Servers with the same content, in the order in which they are tried. There is one at least.
     pub servers: Vec<DatabaseServer>,

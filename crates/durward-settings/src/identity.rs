@@ -404,7 +404,7 @@ impl IdentitySettings {
         self.hashing_threads.min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1)
     }
 
-    /// The same as the session service takes it.
+    /// These settings as the session service takes them.
     pub fn service(&self) -> ServiceSettings {
         let seconds = Duration::from_secs;
         ServiceSettings {
@@ -470,7 +470,7 @@ impl IdentitySettings {
         }
     }
 
-    /// The same as the audit takes it.
+    /// When the audit waits for the disk.
     pub fn sync(&self) -> AuditSync {
         match self.audit_sync {
             AuditSyncs::Never => AuditSync::Never,

@@ -49,8 +49,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-pub use auth::is_tenant;
-pub use auth::{AuthSettings, Guarded, UserSettings};
+pub use auth::{AuthSettings, Guarded, UserSettings, is_tenant};
 pub use authzen::{
     AuthzenActionSettings, AuthzenLanguage, AuthzenReasons, AuthzenSaplSettings, AuthzenSettings,
     AuthzenXacmlSettings, NoTemplate, StoredProperties, Template,
@@ -73,29 +72,24 @@ pub use identity::{
 };
 pub use kubernetes::{KubernetesErrors, KubernetesSettings};
 pub use ldap::{LdapFollow, LdapMemberIs, LdapUserSettings};
-pub use listen::SurfaceSet;
-pub use listen::{ListenSettings, ListenSurface};
-pub use log::LogTarget;
-pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, LoggedDecisions, Redaction};
+pub use listen::{ListenSettings, ListenSurface, SurfaceSet};
+pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, LogTarget, LoggedDecisions, Redaction};
 pub use nats::NatsStoreSettings;
 pub use nats_callout::NatsCalloutSettings;
 pub use network::{Network, NetworkParseError};
-pub use oauth::is_scope;
-pub use oauth::{ClientGrant, OauthClientSettings, OauthSettings, TokenAlgorithm};
+pub use oauth::{ClientGrant, OauthClientSettings, OauthSettings, TokenAlgorithm, is_scope};
 pub use opa::{OpaSettings, OpaShape};
 pub use opcua::{
     OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings,
 };
-pub use openam::WebOrigin;
-pub use openam::{CookieSameSite, OpenamSettings};
+pub use openam::{CookieSameSite, OpenamSettings, WebOrigin};
 pub use openam_policies::{AskedIn, OpenamApplicationSettings};
 pub use otlp::OtlpSettings;
 pub use pages::PagesSettings;
 pub use passkeys::PasskeysSettings;
 pub use plan::PlanSettings;
 pub use policies::{LimitSettings, PolicySettings, PolicySource, SchemaSettings};
-pub use read::ConfigError;
-pub use read::line_and_column;
+pub use read::{ConfigError, line_and_column};
 pub use reset::ResetSettings;
 pub use sapl::{RsocketSettings, SaplSettings};
 pub use scim::ScimSettings;

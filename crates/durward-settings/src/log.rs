@@ -66,6 +66,7 @@ pub struct LogSettings {
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names are the levels everybody knows")]
 pub enum LogLevel {
+    /// No lines are written here. A collector may be sent them all the same (`[otlp]`).
     Off,
     Error,
     Warn,

@@ -127,7 +127,7 @@ impl NatsCalloutSettings {
         }
     }
 
-    /// How long a login may take.
+    /// How long deciding about one login may take.
     pub fn answer_time_max(&self) -> Duration {
         Duration::from_millis(self.answer_time_ms_max)
     }

@@ -28,7 +28,7 @@ pub enum TokenAlgorithm {
 }
 
 impl TokenAlgorithm {
-    /// The same as keys name it.
+    /// The algorithm of the signing keys.
     pub const fn of_keys(self) -> Algorithm {
         match self {
             TokenAlgorithm::EdDsa => Algorithm::EdDsa,
@@ -165,7 +165,7 @@ impl OauthSettings {
         self.issuer.is_some()
     }
 
-    /// How long an access token is good.
+    /// How long a token lives.
     pub fn token_lifetime(&self) -> Duration {
         Duration::from_secs(self.token_lifetime_s)
     }

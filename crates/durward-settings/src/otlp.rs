@@ -64,7 +64,7 @@ impl OtlpSettings {
         self.endpoint.is_some() && self.traces
     }
 
-    /// How long a batch waits until it is full.
+    /// How long spans and log records are collected before they are sent.
     pub fn batch_time(&self) -> Duration {
         Duration::from_millis(self.batch_time_ms)
     }

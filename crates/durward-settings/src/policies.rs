@@ -197,7 +197,7 @@ impl PolicySettings {
         Ok(())
     }
 
-    /// Which index is built, and its limits.
+    /// The size of the filters of the index `bloom`. Which index is built is [`PolicySettings::index`].
     pub fn index_settings(&self) -> IndexSettings {
         IndexSettings {
             bloom_bits: self.bloom_bits,

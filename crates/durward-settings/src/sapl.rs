@@ -102,7 +102,7 @@ impl SaplSettings {
         within("sapl.multi_subscriptions_max", self.multi_subscriptions_max, 1, MULTI_SUBSCRIPTIONS_CAP)
     }
 
-    /// How often a silent stream of events is kept open by a comment.
+    /// How long a stream of events is silent before a comment is sent.
     pub fn keep_alive(&self) -> Duration {
         Duration::from_millis(self.keep_alive_ms)
     }
@@ -137,7 +137,7 @@ impl RsocketSettings {
         }
     }
 
-    /// How long a connection may last.
+    /// How long a client may be silent, whatever it says of itself.
     pub fn lifetime_max(&self) -> Duration {
         Duration::from_millis(self.lifetime_ms_max)
     }

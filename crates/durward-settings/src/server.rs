@@ -172,12 +172,12 @@ impl ServerSettings {
         }
     }
 
-    /// How long the head of a request may take to come.
+    /// How long from the first byte of a request to the end of its header.
     pub fn header_time_max(&self) -> Duration {
         Duration::from_millis(self.header_time_ms_max)
     }
 
-    /// How long a request may take to come.
+    /// How long from the end of the header until the body is there, and again until the answer is taken.
     pub fn request_time_max(&self) -> Duration {
         Duration::from_millis(self.request_time_ms_max)
     }

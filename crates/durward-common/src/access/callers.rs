@@ -48,7 +48,7 @@ pub enum NotKnown {
 }
 
 impl KnownCallers {
-    /// `section` is what settings call these callers; `settings` name who they are.
+    /// `settings` say who is believed; `name` is what logs call those without credentials.
     pub fn new(
         settings: &CallerSettings,
         default_tenant: &str,

@@ -71,7 +71,7 @@ enum Step {
 }
 
 impl Rates {
-    /// The rates that settings allow each caller, none of them used at `now`.
+    /// The rates that settings allow, of all callers together and of each; nothing is used at `now`.
     pub fn new(settings: &AuthSettings, metrics: &Arc<Metrics>, now: Instant) -> Rates {
         let rates = Rates {
             started: now,

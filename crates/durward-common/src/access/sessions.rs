@@ -26,7 +26,7 @@ const SESSIONS: &str = "sessions.journal";
 /// The secret of the cluster in `identity.data`, where no other place is named.
 const CLUSTER_KEY: &str = "cluster.key";
 
-/// Starts the session service that the settings ask for; nothing where they name no users. [`Server::bind`](crate::Server::bind) does
+/// Starts the session service that the settings ask for; nothing where they name no users. `Server::bind` of `durward-server` does
 /// this for a server; whoever has another surface for the same users and sessions does it alone. Needs a tokio runtime.
 ///
 /// # Errors

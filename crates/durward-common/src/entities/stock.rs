@@ -88,7 +88,7 @@ pub struct EntityNews {
 /// How one source stands.
 #[derive(Debug, Serialize)]
 pub struct EntitySourceNews {
-    /// The file or the table, as messages call it.
+    /// `files` for all files together, or the address of the database without its user.
     pub source: String,
     /// The tenant whose entities a database has.
     #[serde(skip_serializing_if = "Option::is_none")]

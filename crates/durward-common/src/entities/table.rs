@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 /// Entities, and what those of a type have in common.
 #[derive(Default)]
 pub struct EntityTable {
-    /// What was read.
+    /// The entities of the tenant.
     pub entities: Arc<Entities>,
     shapes: HashMap<SmolStr, ObjectShape>,
 }

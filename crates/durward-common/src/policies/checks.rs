@@ -9,7 +9,7 @@ use super::{PROBLEMS_MAX, PolicyWarning};
 pub struct Warned {
     /// How many warnings there are.
     pub count: usize,
-    /// The first of them.
+    /// The first of them, at most `PROBLEMS_MAX`.
     pub first: Vec<PolicyWarning>,
 }
 

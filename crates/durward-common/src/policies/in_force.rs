@@ -5,7 +5,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use arc_swap::{ArcSwap, ArcSwapOption};
+use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use durward_pdp::check::Settings as Checks;
 use durward_pdp::{AttributeName, AttributeSource, Pdp, PdpBuilder, Request, SourceError, Value};
 use durward_settings::{ConfigError, PolicySource, Settings};
@@ -29,9 +29,9 @@ pub struct InForce {
     pub(super) metrics: Arc<Metrics>,
     /// That of the default tenant. Empty until there are policies that can be decided by (`policies.wait`), and when they
     /// were taken away.
-    pub pdp: ArcSwapOption<Pdp>,
-    /// What operators are told about them.
-    pub state: ArcSwap<PolicyState>,
+    pub(super) pdp: ArcSwapOption<Pdp>,
+    /// When policies were read last, and what is wrong with newer ones; problems of one tenant are in `tenants`.
+    pub(super) state: ArcSwap<PolicyState>,
     /// All tenants, where policies come by tenant; empty where they do not.
     pub tenants: TenantTable,
     pub(super) intake: Intake,
@@ -44,6 +44,17 @@ pub struct InForce {
 }
 
 impl InForce {
+    /// The decision point of the default tenant: none until there are policies that can be decided by.
+    #[inline]
+    pub fn pdp(&self) -> Guard<Option<Arc<Pdp>>> {
+        self.pdp.load()
+    }
+
+    /// When policies were read last, and what is wrong with newer ones.
+    pub fn state(&self) -> Guard<Arc<PolicyState>> {
+        self.state.load()
+    }
+
     /// No policies yet. `sources` are asked by decision points for attributes that requests lack.
     ///
     /// # Errors

@@ -11,9 +11,9 @@ use crate::base::watch::Watch;
 
 /// Policies that were read for the first time, and can be watched.
 pub enum Loaded {
-    /// The policies of a server without tenants.
+    /// A file or a directory, for the default tenant.
     One(Policies),
-    /// Tenants whose policies are folders or bundles on disk.
+    /// On disk: a directory or a bundle for each tenant, or one bundle for the default tenant.
     Local(LocalTenants),
     /// Tenants whose bundles are fetched.
     Remote(RemoteTenants),

@@ -24,7 +24,7 @@ pub struct PolicyState {
 /// One thing that is wrong with policies that are not in force for that reason.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct PolicyProblem {
-    /// The document.
+    /// The document; empty where the problem is of none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub file: String,
     /// From 1; 0 where the problem has no place.

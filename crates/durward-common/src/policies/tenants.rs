@@ -59,7 +59,7 @@ impl TenantState {
         }
     }
 
-    /// Whether something is wrong with what was last read.
+    /// Whether the newest policies are wrong, or nothing is known of newer ones.
     pub fn has_problems(&self) -> bool {
         !self.problems.is_empty() || self.contact.is_some()
     }

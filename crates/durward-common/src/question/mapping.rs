@@ -44,7 +44,7 @@ enum Root {
 }
 
 impl Mapping {
-    /// The mapping that settings name.
+    /// The templates of `[authzen.sapl]`; a part without one has its default.
     pub fn new(settings: &AuthzenSaplSettings) -> Mapping {
         let entity = |name: &str| Maker::Object {
             spread: Some(Path::of(&format!("{name}.properties"))),

@@ -168,7 +168,7 @@ pub struct Asked<'a> {
     pub length: usize,
     /// Which decisions are lines of the log.
     pub logged: Logged<'a>,
-    /// Which decisions are counted.
+    /// Who counts the request towards the caller's rate.
     pub counted: Counted,
 }
 
@@ -205,21 +205,21 @@ pub struct Asker {
 
 /// What the asker shares with others.
 pub struct Parts<'p> {
-    /// Who decides what SAPL's policies are asked.
+    /// Decides by SAPL's policies.
     pub decider: &'p DeciderSlot,
     /// The policies in force.
     pub policies: &'p Arc<InForce>,
-    /// Where attributes of XACML's policies come from.
+    /// Where attributes come from that XACML requests lack.
     pub sources: Option<&'p Arc<AttributeSources>>,
-    /// Whose tokens stand for users.
+    /// Finds the users that tokens name; none where there are neither sessions nor tokens.
     pub subjects: Option<&'p Subjects>,
-    /// Who lets callers in.
+    /// Which callers may assert who a subject is.
     pub fence: &'p Fence,
     /// How often callers may ask.
     pub rates: &'p Arc<Rates>,
     /// Who records decisions.
     pub recorder: &'p Recorder,
-    /// What is counted.
+    /// Where it is counted.
     pub metrics: &'p Arc<Metrics>,
 }
 
@@ -329,7 +329,7 @@ impl Asker {
 #[cfg(test)]
 impl Question {
     /// A question as AuthZEN writes it.
-    pub fn of_test(text: &str) -> Question {
+    pub(crate) fn of_test(text: &str) -> Question {
         let value = durward_pdp::ir::json::read(text).unwrap();
         let whole = value.as_object().unwrap();
         let object =

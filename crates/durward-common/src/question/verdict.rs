@@ -22,7 +22,7 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// What the caller must do.
     pub obligations: Vec<Duty>,
-    /// What the caller may do.
+    /// What the caller may ignore.
     pub advice: Vec<Duty>,
 }
 

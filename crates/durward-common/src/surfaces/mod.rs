@@ -1,3 +1,3 @@
-//! What surfaces have in common beside what they stand on.
+//! What surfaces over HTTP share.
 
 pub mod http;

@@ -28,26 +28,32 @@ impl Telemetry {
         Err(ConfigError::of_setting("otlp.endpoint", message.into()))
     }
 
+    /// Whether traces are sent.
     pub fn sends_traces(&self) -> bool {
         match *self {}
     }
 
+    /// Whether lines of the log are sent.
     pub fn sends_logs(&self) -> bool {
         match *self {}
     }
 
+    /// A request was answered.
     pub fn request(&self, _: &RequestSpan<'_>) {
         match *self {}
     }
 
+    /// A decision was told.
     pub fn decision(&self, _: &DecisionSpan<'_>) {
         match *self {}
     }
 
+    /// A line of the decision log.
     pub fn log(&self, _: &LogRecord<'_>) {
         match *self {}
     }
 
+    /// Waits until what was told so far is sent, or the time is over.
     pub fn flush(&self, _: Duration) {
         match *self {}
     }

@@ -22,7 +22,6 @@ use durward_net::trace::Trace;
 pub use exporter::Telemetry;
 
 /// A request over HTTP that was answered.
-#[cfg_attr(not(feature = "otlp"), allow(dead_code, reason = "nobody is told in this build"))]
 pub struct RequestSpan<'s> {
     /// The trace that the span belongs to.
     pub trace: &'s Trace,
@@ -43,7 +42,6 @@ pub struct RequestSpan<'s> {
 }
 
 /// A decision that somebody was told.
-#[cfg_attr(not(feature = "otlp"), allow(dead_code, reason = "nobody is told in this build"))]
 pub struct DecisionSpan<'s> {
     /// The trace that the span belongs to.
     pub trace: &'s Trace,
@@ -62,7 +60,6 @@ pub struct DecisionSpan<'s> {
 }
 
 /// A line of the decision log.
-#[cfg_attr(not(feature = "otlp"), allow(dead_code, reason = "nobody is told in this build"))]
 pub struct LogRecord<'s> {
     /// The trace of the request.
     pub trace: &'s Trace,
@@ -78,7 +75,6 @@ pub struct LogRecord<'s> {
 
 /// Whom what was told, in few words.
 #[derive(Clone, Copy)]
-#[cfg_attr(not(feature = "otlp"), allow(dead_code, reason = "nobody is told in this build"))]
 pub struct Told<'s> {
     /// Where it was told.
     pub surface: &'static str,

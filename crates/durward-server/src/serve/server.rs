@@ -241,7 +241,7 @@ impl Server {
 
     /// The decision point, once there are policies.
     pub fn pdp(&self) -> Option<Arc<Pdp>> {
-        self.parts.policies.pdp.load_full()
+        self.parts.policies.pdp().clone()
     }
 
     /// Who is asking, where the settings name users.

@@ -32,6 +32,7 @@ impl Tokens {
         match *self {}
     }
 
+    /// The claims of a token.
     pub async fn claims(&self, _: &str, _: SystemTime) -> Result<Map<String, Value>, Denied> {
         match *self {}
     }

@@ -38,9 +38,9 @@ pub enum Presented {
     Nothing,
     /// A name and a password.
     Simple {
-        /// Who says to ask.
+        /// The name that the caller gives.
         name: String,
-        /// What shows that they do.
+        /// The password, as it was sent.
         password: String,
     },
     /// A token or an API key.
@@ -60,7 +60,8 @@ pub struct PresentedProof {
     path: String,
 }
 
-/// Who asks. Only an [`Authenticator`] makes one.
+/// Who asks. An [`Authenticator`] makes one of credentials; [`Identity::of_session`], [`Identity::of_program`] and [`Identity::of_gateway`] make one of what a
+/// surface has verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Whose policies decide.

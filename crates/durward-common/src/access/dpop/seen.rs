@@ -72,7 +72,7 @@ struct Spans {
     before: Span,
 }
 
-/// The identifiers of proofs that were shown, for as long as each could be shown again.
+/// The proofs that were taken, for as long as each could be shown again.
 #[derive(Debug, Default)]
 pub struct Seen {
     spans: Mutex<Spans>,

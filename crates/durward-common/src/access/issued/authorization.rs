@@ -51,7 +51,7 @@ pub struct Authorization {
     pub nonce: Option<String>,
     /// The digest of what the client shows with the code (RFC 7636).
     pub challenge: Option<String>,
-    /// The scopes that the client asks for.
+    /// The scopes that are asked for and that the client may have; all of these where none is asked for.
     pub scopes: Vec<String>,
     /// Whom the access token is for, beside `userinfo`.
     pub resources: Vec<String>,
@@ -91,7 +91,7 @@ pub struct AuthorizationError {
     pub redirect_uri: String,
     /// Given back to the client as it is.
     pub state: Option<String>,
-    /// The error's code (RFC 6749, 4.1.2.1).
+    /// The error's code (RFC 6749, 4.1.2.1; OpenID Connect Core, 3.1.2.6).
     pub error: &'static str,
     /// What is wrong, for whoever wrote the client.
     pub description: &'static str,

@@ -9,6 +9,7 @@ use super::revoked::name_of;
 use super::{Issued, subject};
 
 /// What a token says that is good and may name the subject of a decision.
+#[non_exhaustive]
 pub struct Good {
     /// The client that it was given to.
     pub client: String,

@@ -45,7 +45,7 @@ impl Turn {
 pub struct Grant {
     /// The session's token.
     session: String,
-    /// Whose it is.
+    /// `client_id` of the client that it was given to.
     pub client: String,
     /// The scopes that tokens may have.
     pub scopes: Vec<String>,
@@ -68,6 +68,7 @@ pub struct Grant {
 }
 
 /// A turn that was taken: the session lives, and nobody had used the turn.
+#[non_exhaustive]
 pub struct Taken {
     /// What was granted.
     pub grant: Grant,

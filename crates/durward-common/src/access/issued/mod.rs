@@ -36,7 +36,7 @@ pub struct Issued {
     pub issuer: String,
     /// Its clients are those of the start; [`Issued::clients`] has those of now.
     pub settings: OauthSettings,
-    /// The clients that settings name.
+    /// The clients as they are now: settings can change them while the server runs.
     pub clients: ArcSwap<Vec<OauthClientSettings>>,
     /// What tokens are signed with.
     pub keys: Keys,

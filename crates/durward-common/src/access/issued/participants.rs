@@ -20,7 +20,7 @@ pub struct Participation<T = String> {
     pub user: User,
     /// The session.
     pub session: SessionId,
-    /// The clients that have tokens from it.
+    /// Those who want to be told of its end.
     pub clients: Vec<T>,
 }
 

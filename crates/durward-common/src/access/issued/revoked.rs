@@ -32,7 +32,7 @@ pub struct Revoked {
 pub enum NotRevoked {
     /// As many are recorded as may be.
     Full,
-    /// The record cannot be written.
+    /// The journal cannot be read or written.
     Failed(IdentityError),
 }
 

@@ -147,7 +147,7 @@ fn is_token(attribute: &AttributeView<'_>) -> bool {
 
 /// A request whose tokens have been looked at, and are not in it any more.
 pub struct Named {
-    /// The request with the attributes of the session.
+    /// The request, with what sessions say in the places of their tokens.
     pub request: Request,
     has_refused: bool,
     /// Combining is done here where a subject is nobody: a combined result tells of no subject.

@@ -56,6 +56,7 @@ pub enum NotTaken {
 }
 
 /// Who it is.
+#[non_exhaustive]
 pub struct Subject {
     /// The user whose session it is; nobody where a token is a client's own.
     pub user: Option<SessionUser>,
@@ -64,8 +65,9 @@ pub struct Subject {
 }
 
 /// A user, by his session.
+#[non_exhaustive]
 pub struct SessionUser {
-    /// The user.
+    /// The user, and what names the session.
     pub who: Who,
     /// The session that the token is of.
     pub session: Session,

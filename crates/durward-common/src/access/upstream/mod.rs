@@ -30,7 +30,6 @@ pub struct Upstreams(Vec<Provider>);
 
 /// What a provider says about where it is asked for what.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "tls"), expect(dead_code, reason = "without TLS nobody is asked"))]
 pub struct Endpoints {
     /// The authorization endpoint.
     pub authorization: String,
@@ -46,7 +45,6 @@ pub struct Endpoints {
 
 /// What a browser brought back, and what has to be in the ID token for it.
 #[derive(Clone, Copy)]
-#[cfg_attr(not(feature = "tls"), expect(dead_code, reason = "without TLS nobody is asked"))]
 pub struct BroughtCode<'b> {
     /// The code that the browser brought.
     pub code: &'b str,
@@ -60,12 +58,13 @@ pub struct BroughtCode<'b> {
     pub max_age_s: Option<u64>,
     /// The user must not have authenticated before this, in seconds since 1970 began.
     pub not_before_s: Option<u64>,
-    /// When the code came.
+    /// The time that the ID token is checked at.
     pub now: Moment,
 }
 
 /// What a provider says about a user, verified.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Vouched {
     /// What the ID token, and userinfo, say of the user.
     pub claims: Map<String, Value>,
@@ -75,6 +74,7 @@ pub struct Vouched {
 
 /// Sessions that have ended at a provider, verified. At least one of the two is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EndedUpstream {
     /// Whose sessions end.
     pub sub: Option<String>,

@@ -18,18 +18,22 @@ impl Provider {
         Err(ConfigError::of_setting("identity.upstreams", message.into()))
     }
 
+    /// What is set about this provider.
     pub fn settings(&self) -> &UpstreamSettings {
         match *self {}
     }
 
+    /// Where it is asked for what.
     pub async fn endpoints(&self) -> Result<Endpoints, NotVouched> {
         match *self {}
     }
 
+    /// What the provider says about whoever it gave this code to.
     pub async fn exchange(&self, _: BroughtCode<'_>) -> Result<Vouched, NotVouched> {
         match *self {}
     }
 
+    /// Reads a logout token.
     pub async fn read_logout_token(&self, _: &str, _: Moment) -> Result<EndedUpstream, NotVouched> {
         match *self {}
     }

@@ -192,7 +192,7 @@ pub struct Metrics {
     request_time: Times<11>,
     requests: Tally<ByRoute>,
     requests_in_flight: Level,
-    /// `durward_connections_open`.
+    /// Connections over HTTP that are open (`durward_connections_open`).
     pub connections_open: Gauge,
     connections: Family<ByResult, Counter>,
     limits_hit: Family<ByLimit, Counter>,
@@ -205,13 +205,13 @@ pub struct Metrics {
     snapshot: SnapshotGauges,
     log_lines: Family<ByResult, Counter>,
     otlp_items: Family<BySignal, Counter>,
-    /// `durward_panics_total`.
+    /// Requests that ended in a panic (`durward_panics_total`).
     pub panics: Counter,
     /// Fields of subscriptions that mean nothing.
     pub fields_unknown: Counter,
     authentications: Tally<ByResult>,
     streams_open: Family<BySurface, Gauge>,
-    /// `durward_rsocket_connections_open`.
+    /// RSocket connections that are open (`durward_rsocket_connections_open`).
     pub rsocket_connections_open: Gauge,
     rsocket_connections: Family<ByResult, Counter>,
     rsocket_requests: Tally<ByRequest>,

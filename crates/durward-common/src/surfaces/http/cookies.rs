@@ -14,7 +14,7 @@ const DEVICE: &str = "durward_device";
 pub enum Cookies<'h> {
     /// There is no such cookie.
     None,
-    /// There is one, with this value.
+    /// There is one, or several with the same value.
     One(&'h str),
     /// Of different values: a neighbour may have set one of them.
     Several,

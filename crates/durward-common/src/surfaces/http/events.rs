@@ -76,7 +76,7 @@ pub async fn end(mut stopping: watch::Receiver<bool>, withdrawn: impl Future<Out
 }
 
 impl Events {
-    /// What `source` gives is sent as it comes, until `end` says how it ends; silence is broken after each `keep_alive`, and all is over when it `expires`.
+    /// Sends what `source` gives until it or `end` ends the stream, or `expires` comes. A comment follows each `keep_alive` of silence. Holds `place` until dropped.
     pub fn new(
         source: Box<dyn Source>,
         end: Pin<Box<dyn Future<Output = End> + Send>>,

@@ -29,7 +29,7 @@ pub enum Said {
     Many(Box<dyn Messages>),
     /// All messages are said, and this is left.
     Status(Code),
-    /// No message.
+    /// Nothing more: all is said, or the call failed and the headers say so.
     Nothing,
 }
 

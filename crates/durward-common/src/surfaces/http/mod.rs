@@ -28,7 +28,7 @@ pub const NOT_HERE: &str = "this is not answered on this listener; see `[[listen
 /// Answers are small and whole.
 pub type Answer = Response<Full<Bytes>>;
 
-/// An answer under way. A surface that gives one is compiled in its own crate, not where it is waited for.
+/// An answer under way, boxed: the surface is compiled in its own crate, not where the answer is awaited.
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
 
 /// The two wire forms.

@@ -31,7 +31,7 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// A request that begins, at `started`.
+    /// A connection that waits for its first request. `started` is when the server started: moments are counted from there.
     pub fn new(started: Instant) -> Phase {
         let phase = Phase { started, packed: AtomicU64::new(0), is_stream: AtomicBool::new(false) };
         phase.set(Wait::Request);

@@ -17,7 +17,7 @@ pub enum Message {
     LogoutAsked {
         /// Where the form is posted to.
         action: String,
-        /// What ties the form to the browser.
+        /// What the form sends back: the session that would end, sealed.
         csrf: String,
         /// Where the browser is sent then.
         redirect_uri: Option<String>,

@@ -52,7 +52,7 @@ impl Pulse {
 
     fn has_policies(&self) -> bool {
         let is_loaded = |standing| matches!(standing, Standing::Loaded | Standing::Stale);
-        self.policies.pdp.load().is_some()
+        self.policies.pdp().is_some()
             || (self.policies.is_by_tenant()
                 && self.policies.tenants.all().values().any(|tenant| is_loaded(tenant.standing())))
     }

@@ -217,7 +217,7 @@ impl Surface {
     /// `/metrics`.
     pub(crate) fn metrics(&self, headers: &HeaderMap) -> Answer {
         let policies = &self.policies;
-        let snapshot = policies.pdp.load().as_ref().map(|pdp| pdp.snapshot());
+        let snapshot = policies.pdp().as_ref().map(|pdp| pdp.snapshot());
         self.metrics.tenants(policies.standings());
         self.metrics.policy_warnings(policies.warning_count());
         self.metrics.entities(figures(&self.entities));
@@ -239,8 +239,8 @@ impl Surface {
     }
 
     fn health(&self) -> Health {
-        let state = self.policies.state.load();
-        let snapshot = self.policies.pdp.load().as_ref().map(|pdp| pdp.snapshot());
+        let state = self.policies.state();
+        let snapshot = self.policies.pdp().as_ref().map(|pdp| pdp.snapshot());
         let tenants = self.policies.is_by_tenant().then(|| tenants(&self.policies));
         let snapshot_documents = snapshot.as_ref().map(|info| info.documents);
         let lack = self.service.as_ref().and_then(|service| service.outlook().lack);

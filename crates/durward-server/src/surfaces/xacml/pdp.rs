@@ -88,14 +88,14 @@ pub(super) async fn answer(
         return refusal(unread(call, body, problem).await, declared.form);
     };
     let none = || Problem::unavailable("there are no policies in force; see /health/ready");
-    if call.surface.policies.pdp.load().is_none() {
+    if call.surface.policies.pdp().is_none() {
         return refusal(unread(call, body, none()).await, declared.form);
     }
     let bytes = match call.surface.bodies.receive(body).await {
         Ok(bytes) => bytes,
         Err(problem) => return refusal(problem, declared.form),
     };
-    let Some(pdp) = call.surface.policies.pdp.load_full() else { return refusal(none(), declared.form) };
+    let Some(pdp) = call.surface.policies.pdp().clone() else { return refusal(none(), declared.form) };
     let to = To { dialect, offer, length: bytes.len() };
     let answered = match guarded(call, || read(call, &pdp, declared, &bytes, dialect)) {
         Ok(ParsedRequest::Decided(response, took)) => {
@@ -134,7 +134,7 @@ pub(super) fn answer_direct(
         return None;
     }
     let offer = choose(request.accept, &offers(declared))?;
-    let pdp = surface.policies.pdp.load();
+    let pdp = surface.policies.pdp();
     let pdp = pdp.as_ref()?;
     let look = |raw: &RawRequest<'_>| {
         decide_raw(pdp, raw).or_else(|| {

@@ -44,7 +44,7 @@ struct Decided {
 
 pub(super) async fn verdicts<'a>(asking: &'a Asking<'a>) -> Result<Vec<(&'a str, Verdicts<'a>)>, Refusal> {
     let unavailable = || Refusal::unavailable("There are no policies in force");
-    let pdp = asking.point.policies.pdp.load_full().ok_or_else(unavailable)?;
+    let pdp = asking.point.policies.pdp().clone().ok_or_else(unavailable)?;
     if let Some(note) = pdp.first_mismatch(RequestLanguage::Xacml) {
         tracing::warn!(request_id = asking.request_id, "{note}");
     }

@@ -1,11 +1,11 @@
-//! What counting one HTTP request costs while other threads count theirs: `cargo run --release -p durward-server --example count_requests`.
+//! What counting one HTTP request costs while other threads count theirs: `cargo run --release -p durward-common --example count_requests`.
 //!
 //! Compares the counters in lanes, which the server has, with those of `prometheus-client`. Two threads are enough to see whether
 //! they wait for each other; the machine needs as many cores, with nothing else to do.
 #![expect(clippy::print_stdout, reason = "it is a program to run by hand")]
 
 #[expect(dead_code, reason = "the server uses the rest")]
-#[path = "../../durward-common/src/base/metrics/lanes.rs"]
+#[path = "../src/base/metrics/lanes.rs"]
 #[expect(unreachable_pub, reason = "the crate that it belongs to shows it")]
 mod lanes;
 
