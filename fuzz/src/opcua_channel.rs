@@ -1,5 +1,5 @@
 //! A server's end of a secure channel, with a client that sends anything: nothing panics, nothing waits for what does not come, and nobody without a key
-//! gets a channel with security.
+//! gets a channel with security, and no task is left of one that is over.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -69,5 +69,11 @@ pub(crate) fn run(bytes: &[u8]) {
             }
         }
         channel.close(None);
+    });
+    // The task that writes ends with its channel; until it does it holds the stream.
+    runtime.block_on(async {
+        while runtime.metrics().num_alive_tasks() > 0 {
+            tokio::task::yield_now().await;
+        }
     });
 }
