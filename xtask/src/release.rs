@@ -22,9 +22,10 @@ const SHIPPED: [&str; 2] = ["--features", "full"];
 pub(crate) fn check() -> Outcome {
     let built = built("release", &[]).and_then(|binary| {
         names_what_is_missing(&binary)?;
-        size_of(&binary)
+        Ok(binary)
     });
-    built.map_or_else(Outcome::Failed, |bytes| Outcome::Passed(mebibytes(bytes)))
+    // It has less in it than the one that ships: were it larger, it would not be stripped.
+    built.map_or_else(Outcome::Failed, |binary| weigh(&binary))
 }
 
 fn names_what_is_missing(binary: &Path) -> Result<(), String> {
@@ -84,7 +85,7 @@ fn path(profile: &str) -> Result<PathBuf, String> {
     Ok(Metadata::read()?.target_directory.join(profile).join("durward"))
 }
 
-/// Passes unless the binary that ships is too large.
+/// Passes unless a binary is larger than the one that ships may be.
 pub(crate) fn weigh(binary: &Path) -> Outcome {
     match size_of(binary) {
         Ok(bytes) if bytes <= BINARY_BYTES_MAX => Outcome::Passed(mebibytes(bytes)),
