@@ -34,12 +34,29 @@ pub enum DatabaseServer {
     Socket(PathBuf),
 }
 
+/// What is wrong with the text that an operator gave as an address; goes on after the name of the setting. The text is not in it: that may hold a
+/// password.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabaseAddressError(String);
+
+impl fmt::Display for DatabaseAddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for DatabaseAddressError {}
+
 impl DatabaseAddress {
     /// Reads an address. Several hosts are separated by commas; a host whose name is encoded and begins with `/` is the folder of a socket.
     ///
     /// # Errors
-    /// What is wrong, without the text: it may hold a password that belongs elsewhere.
-    pub fn read(text: &str) -> Result<DatabaseAddress, String> {
+    /// A text that is no such address, names no user, or holds a password.
+    pub fn read(text: &str) -> Result<DatabaseAddress, DatabaseAddressError> {
+        DatabaseAddress::parts(text).map_err(DatabaseAddressError)
+    }
+
+    fn parts(text: &str) -> Result<DatabaseAddress, String> {
         let rest = ["postgres://", "postgresql://"].into_iter().find_map(|scheme| text.strip_prefix(scheme));
         let rest = rest.ok_or_else(|| format!("is no address of a database of PostgreSQL; {FORM}"))?;
         if rest.contains(['?', '#']) {
@@ -148,7 +165,7 @@ mod tests {
             ("postgres://a@db/SECRET%zz", "no escape"),
             ("postgres://a%00@db/r", "names no user"),
         ] {
-            let error = DatabaseAddress::read(text).unwrap_err();
+            let error = DatabaseAddress::read(text).unwrap_err().to_string();
             assert!(error.contains(words) && !error.contains("SEC"), "{text}: {error}");
         }
     }

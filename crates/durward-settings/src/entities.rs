@@ -136,7 +136,7 @@ impl AuthzenEntitySettings {
     }
 
     fn check_database(&self, address: &str) -> Result<(), ConfigError> {
-        DatabaseAddress::read(address).or_else(|message| wrong("database", &message))?;
+        DatabaseAddress::read(address).or_else(|error| wrong("database", &error.to_string()))?;
         if self.query.as_ref().is_none_or(|query| query.trim().is_empty()) {
             return wrong("query", "is missing; `database` needs one");
         }

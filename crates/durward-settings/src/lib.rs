@@ -57,7 +57,7 @@ pub use authzen::{
 pub use brokers::BrokerSettings;
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
 pub use callers::CallerSettings;
-pub use database_address::{DatabaseAddress, DatabaseServer};
+pub use database_address::{DatabaseAddress, DatabaseAddressError, DatabaseServer};
 pub use doors::{DoorAllow, DoorExtension, DoorIdentity, DoorRouteSettings, DoorsSettings, NoDoorIdentity};
 pub use doors_path::{NoPathTemplate, PathTemplate};
 pub use dpop::{BoundSubjects, ClientDpop};

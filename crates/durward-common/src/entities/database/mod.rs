@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use durward_entities::Limits;
 use durward_net::connect::Connector;
 use durward_net::tls::Trust;
-use durward_settings::{AuthzenEntitySettings, ConfigError, DatabaseAddress};
+use durward_settings::{AuthzenEntitySettings, ConfigError, DatabaseAddress, DatabaseAddressError};
 use smol_str::SmolStr;
 use tokio::runtime::{self, Runtime};
 use tokio::sync::oneshot;
@@ -133,7 +133,9 @@ async fn follow(source: Source, first: Connection, stock: Arc<Stock>) {
 
 impl Source {
     fn new(tenant: SmolStr, settings: AuthzenEntitySettings, stock: &Stock) -> Result<Source, ConfigError> {
-        let wrong = |message| ConfigError::of_setting("authzen.entities.database", message);
+        let wrong = |error: DatabaseAddressError| {
+            ConfigError::of_setting("authzen.entities.database", error.to_string())
+        };
         let address =
             DatabaseAddress::read(settings.database.as_deref().unwrap_or_default()).map_err(wrong)?;
         let trust = match &settings.authorities {
