@@ -43,15 +43,11 @@ const TABLE_HEADING: &str = "| crate |";
 /// The heading of the first column of the table of the server's folders.
 const FOLDERS_HEADING: &str = "| folder of the server |";
 
-/// The crates that have these folders, from below; all but the last are in `folders::SHARED`.
-const FOLDERS_OF: [&str; 3] =
-    ["crates/durward-common/src", "crates/durward-logins/src", "crates/durward-server/src"];
-
 /// Compares the document's table with the workspace, and looks for what the kernel must not have.
 pub(crate) fn findings(metadata: &Metadata, document: &str) -> Vec<String> {
     let mut found = compare(&table(document, TABLE_HEADING), &arrows(metadata));
-    let files: Result<Vec<_>, String> =
-        FOLDERS_OF.iter().map(|src| folders::files(&metadata::root().join(src))).collect();
+    let of_crate = |name: &&str| folders::files(&metadata::root().join("crates").join(name).join("src"));
+    let files: Result<Vec<_>, String> = folders::CRATES.iter().map(of_crate).collect();
     match files {
         Ok(files) => found.extend(folders::findings(&table(document, FOLDERS_HEADING), &files.concat())),
         Err(error) => found.push(error),

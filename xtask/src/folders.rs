@@ -1,7 +1,7 @@
 //! The arrows between the folders of the server: what a table of `ARCHITECTURE.md` says, against the paths in the sources of its crates.
 //!
 //! A folder is what the table lists; files below it that no longer row claims belong to it. Paths are read out of the text: those that
-//! begin with `crate::` or a crate of [`SHARED`], and those by which `super::` leaves a folder. Tests are not read.
+//! begin with `crate::` or a crate of [`CRATES`], and those by which `super::` leaves a folder. Tests are not read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,8 +9,8 @@ use std::path::Path;
 use crate::arrows::Arrows;
 use crate::sources::{is_tests, sources, up_to_tests};
 
-/// The crates below `durward-server` that have folders of the table: a path that begins with one is read as if it began with `crate`.
-const SHARED: [&str; 2] = ["durward_common", "durward_logins"];
+/// The crates that have folders of the table, from below: a path that begins with one is read as if it began with `crate`.
+pub(crate) const CRATES: [&str; 3] = ["durward-common", "durward-logins", "durward-server"];
 
 /// A source file: its path below `src`, with `/`, and its text.
 type File = (String, String);
@@ -123,9 +123,9 @@ fn module_of(path: &str) -> Vec<&str> {
     if path == "lib" { Vec::new() } else { path.split('/').collect() }
 }
 
-/// Whether it is `crate` or a crate of [`SHARED`]: what follows is a path in the folders.
+/// Whether it is `crate` or a crate of [`CRATES`]: what follows is a path in the folders.
 fn is_root_name(word: &str) -> bool {
-    word == "crate" || SHARED.contains(&word)
+    word == "crate" || CRATES.contains(&word.replace('_', "-").as_str())
 }
 
 /// The path from the crate's root on; `None` where it begins neither there nor above the module it stands in.
@@ -140,7 +140,7 @@ fn resolved(module: &[&str], path: &[String]) -> Option<Vec<String>> {
     Some(above.iter().map(|part| (*part).to_owned()).chain(rest.iter().cloned()).collect())
 }
 
-/// Every path that begins with `crate`, a crate of [`SHARED`] or `super`, with its line; what stands in braces is several.
+/// Every path that begins with `crate`, a crate of [`CRATES`] or `super`, with its line; what stands in braces is several.
 fn paths(text: &str) -> Vec<(usize, Vec<String>)> {
     let mut words = Vec::new();
     for (number, line) in up_to_tests(text) {
