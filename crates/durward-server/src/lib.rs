@@ -6,7 +6,7 @@
 //! each a thread with a runtime of its own, are started as [`ServerSettings::workers`] says.
 //!
 //! Folders: `surfaces` (one for each protocol, none knows another) and `serve`, which alone knows all of them. What they stand on is in
-//! `durward-common`, login pages, OpenID Connect and SCIM in `durward-logins`, settings in `durward-settings`. `ARCHITECTURE.md` has the
+//! `durward-common`, surfaces for logins and tokens in `durward-logins`, settings in `durward-settings`. `ARCHITECTURE.md` has the
 //! table, and a test compares it with the sources.
 //!
 //! What is not here: no decision is made (that is `durward-pdp`), no flag or environment variable is read (that is
@@ -24,6 +24,7 @@ pub use durward_common::decider;
 pub use durward_common::policies::PolicyLoadError;
 pub use durward_common::policies::policy_watch::PolicyWatch;
 pub use durward_logins::surfaces::login_page;
+pub use durward_logins::surfaces::openam::ROUTES as OPENAM_ROUTES;
 pub use durward_settings::{
     AskedIn, AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
     AttributeSourceSettings, AuditSyncs, AuthSettings, AuthzenActionSettings, AuthzenEntitySettings,
@@ -47,4 +48,3 @@ pub use serve::routes::{ROUTES, Route};
 pub use serve::server::{Listeners, Served, Server, StartError};
 pub use surfaces::health::probe::{Probed, ProbedHealth, metrics_text, serve_probe};
 pub use surfaces::opa::ROUTES as OPA_ROUTES;
-pub use surfaces::openam::ROUTES as OPENAM_ROUTES;

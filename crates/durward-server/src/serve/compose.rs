@@ -22,7 +22,7 @@ use durward_common::question::{self, Asker};
 use durward_common::surfaces::http::body::Bodies;
 use durward_common::telemetry::Telemetry;
 use durward_logins::surfaces::login_page::LoginPages;
-use durward_logins::surfaces::{oidc, scim};
+use durward_logins::surfaces::{oauth, oidc, openam, scim, v1};
 use durward_pdp::AttributeSource;
 use durward_session::Service;
 use durward_settings::{AttributeSettings, ConfigError, Guarded, JwtSettings, Settings};
@@ -34,8 +34,7 @@ use super::routes::RouteName;
 use super::server::StartError;
 use super::state::{HTTP2_REQUESTS_PER_CONNECTION, Http};
 use crate::surfaces::{
-    authzen, brokers, callers, doors, explain, health, kubernetes, oauth, opa, openam, rsocket, sapl, v1,
-    xacml,
+    authzen, brokers, callers, doors, explain, health, kubernetes, opa, rsocket, sapl, xacml,
 };
 use durward_sources::{Announced, AttributeSources, Issuers, TokenIssuer};
 

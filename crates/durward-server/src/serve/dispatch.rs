@@ -15,7 +15,7 @@ use durward_common::surfaces::http::incoming::Incoming;
 use durward_common::surfaces::http::problem::{Problem, form_of_problems};
 use durward_common::surfaces::http::{Answer, Call, Form, NOT_HERE, allow, grpc, text_of};
 use durward_common::telemetry::RequestSpan;
-use durward_logins::surfaces::{oidc, scim};
+use durward_logins::surfaces::{oauth, oidc, scim};
 use durward_net::trace;
 use durward_settings::ListenSurface;
 use durward_wire::ext_authz::CHECK;
@@ -32,7 +32,7 @@ use super::routes::{self, Endpoint, RouteName};
 use super::state::{Http, Peer};
 use crate::surfaces::doors::Door;
 use crate::surfaces::xacml::dialect;
-use crate::surfaces::{authzen, doors, health, oauth, sapl};
+use crate::surfaces::{authzen, doors, health, sapl};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -115,7 +115,7 @@ async fn routed(
             (RouteName::OPENAM, elsewhere(http, &request))
         }
         None if http.openam.is_at(request.uri().path()) => {
-            (RouteName::OPENAM, whole(Box::pin(http.openam.answer(call, request)).await))
+            (RouteName::OPENAM, whole(http.openam.answer(call, request).await))
         }
         None if http.opa.is_at(request.uri().path()) && !peer.surfaces.has(ListenSurface::Decisions) => {
             (RouteName::OPA, elsewhere(http, &request))
@@ -324,9 +324,9 @@ async fn dispatch(
         },
         Endpoint::Wso2Home => dialect::wso2_home(request.headers()),
         Endpoint::Home => http.health.home(request.headers()),
-        Endpoint::Identity(act) => Box::pin(http.v1.answer(call, act, request)).await,
+        Endpoint::Identity(act) => http.v1.answer(call, act, request).await,
         Endpoint::Oauth(ask) => match &http.oauth {
-            Some(oauth) => Box::pin(oauth.answer(call.client.ip(), ask, request)).await,
+            Some(oauth) => oauth.answer(call.client.ip(), ask, request).await,
             None => oauth::absent(),
         },
         Endpoint::Oidc(ask) => match &http.oidc {

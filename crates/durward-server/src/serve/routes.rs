@@ -20,10 +20,10 @@ use crate::surfaces::authzen;
 use crate::surfaces::brokers;
 use crate::surfaces::doors::{Door, ENVOY_HTTP};
 use crate::surfaces::health::grpc::GrpcAsk;
-use crate::surfaces::oauth;
 use crate::surfaces::sapl::Ask;
-use crate::surfaces::v1::Act;
 use crate::surfaces::xacml::dialect::Dialect;
+use durward_logins::surfaces::oauth;
+use durward_logins::surfaces::v1::Act;
 
 /// One path and what may be done with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,13 +12,11 @@ use durward_common::base::metrics::Metrics;
 use durward_common::base::request_ids::RequestIds;
 use durward_common::base::traces::Traces;
 use durward_common::telemetry::Telemetry;
-use durward_logins::surfaces::{oidc, scim};
+use durward_logins::surfaces::{oauth, oidc, openam, scim, v1};
 use durward_settings::{ServerSettings, Settings, SurfaceSet};
 
 use super::places::ConnectionPlaces;
-use crate::surfaces::{
-    authzen, brokers, doors, explain, health, kubernetes, oauth, opa, openam, sapl, v1, xacml,
-};
+use crate::surfaces::{authzen, brokers, doors, explain, health, kubernetes, opa, sapl, xacml};
 use durward_net::tls::NotAccepted;
 
 /// How many requests over HTTP/2 may be under way, for each connection that there may be: one connection may have 128, all together not so

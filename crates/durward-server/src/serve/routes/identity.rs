@@ -2,7 +2,7 @@
 
 use super::who::{POST, READ, WHO_ADMINISTERS, WHO_CONNECTS, WHO_HOLDS, WHO_LOGS_IN};
 use super::{Endpoint, Route};
-use crate::surfaces::v1::Act;
+use durward_logins::surfaces::v1::Act;
 
 /// Logins, sessions and users.
 pub(super) const IDENTITY: &[Route] = &[

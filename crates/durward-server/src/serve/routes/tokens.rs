@@ -6,7 +6,7 @@ use super::who::{
     GET_POST, POST, READ, WHO_BROWSES, WHO_COMES_BACK, WHO_CONNECTS_OAUTH, WHO_HAS_TOKEN, WHO_IS_CLIENT,
 };
 use super::{Endpoint, Route};
-use crate::surfaces::oauth;
+use durward_logins::surfaces::oauth;
 
 /// Tokens, and logins with browsers.
 pub(super) const OAUTH: &[Route] = &[

@@ -8,17 +8,17 @@
 //!             or a passkey  or a passkey
 //! ```
 
+use crate::surfaces::login_forms::binding::{Binding, is_from_own_page};
+use crate::surfaces::login_forms::cookies as cookie;
+use crate::surfaces::login_forms::pages::Message;
+use crate::surfaces::login_forms::passkey;
+use crate::surfaces::login_forms::redirect;
+use crate::surfaces::login_forms::steps::{self, Sender, Stepped};
+use crate::surfaces::login_page::{Page, PageError, Step};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use durward_common::surfaces::http::Answer;
 use durward_common::surfaces::http::cookies::{self, is_of_other_site};
-use durward_logins::surfaces::login_forms::binding::{Binding, is_from_own_page};
-use durward_logins::surfaces::login_forms::cookies as cookie;
-use durward_logins::surfaces::login_forms::pages::Message;
-use durward_logins::surfaces::login_forms::passkey;
-use durward_logins::surfaces::login_forms::redirect;
-use durward_logins::surfaces::login_forms::steps::{self, Sender, Stepped};
-use durward_logins::surfaces::login_page::{Page, PageError, Step};
 use durward_session::identity::session::{Properties, Purpose};
 use durward_session::{Failed, Granted, PasskeyRequest};
 use hyper::header::{self, HeaderValue};

@@ -31,15 +31,15 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 
-pub(crate) use clients::Clients;
+pub use clients::Clients;
 use clients::Guesses;
 use durward_common::access::dpop::{DPOP, DPOP_NONCE, NotProved};
 use durward_common::access::issued::Issued;
 use durward_common::base::Clock;
 use durward_common::base::metrics::Metrics;
-use durward_common::surfaces::http::Answer;
 use durward_common::surfaces::http::body::Bodies;
 use durward_common::surfaces::http::incoming::Incoming;
+use durward_common::surfaces::http::{Answer, Answering};
 use durward_settings::{ConfigError, OauthClientSettings};
 use form::Form;
 use refusal::Refusal;
@@ -49,17 +49,23 @@ const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ask {
+pub enum Ask {
+    /// A token, for a grant (RFC 6749, 3.2).
     Token,
+    /// What a token is worth (RFC 7662).
     Introspect,
+    /// Ends a token (RFC 7009).
     Revoke,
+    /// Keeps the parameters of a later authorization (RFC 9126).
     Push,
+    /// The public keys of the issuer (RFC 7517).
     Keys,
+    /// The description of the issuer (RFC 8414).
     Metadata,
 }
 
 /// What requests for tokens are answered with.
-pub(crate) struct Surface {
+pub struct Surface {
     issued: Arc<Issued>,
     clients: ArcSwap<Clients>,
     guesses: Guesses,
@@ -80,9 +86,11 @@ struct ClientRequest<'a> {
 }
 
 impl Surface {
+    /// Answers for this issuer and the clients of its settings.
+    ///
     /// # Errors
     /// Secrets of clients that cannot be read.
-    pub(crate) fn new(
+    pub fn new(
         issued: &Arc<Issued>,
         bodies: &Arc<Bodies>,
         metrics: &Arc<Metrics>,
@@ -103,23 +111,27 @@ impl Surface {
     ///
     /// # Errors
     /// Secrets of clients that cannot be read.
-    pub(crate) fn prepare(&self, clients: &[OauthClientSettings]) -> Result<Clients, ConfigError> {
+    pub fn prepare(&self, clients: &[OauthClientSettings]) -> Result<Clients, ConfigError> {
         Clients::new(clients, &self.metrics, &self.clock)
     }
 
     /// From now on these are the clients. Tokens of those that are gone are no longer good.
-    pub(crate) fn take_up(&self, clients: Clients) {
+    pub fn take_up(&self, clients: Clients) {
         self.issued.clients.store(Arc::new(clients.all().to_vec()));
         self.clients.store(Arc::new(clients));
     }
 
     /// Answers one request.
-    pub(crate) async fn answer(
-        &self,
+    pub fn answer<'a>(
+        &'a self,
         address: IpAddr,
         ask: Ask,
         request: hyper::Request<Incoming>,
-    ) -> Answer {
+    ) -> Answering<'a> {
+        Box::pin(self.respond(address, ask, request))
+    }
+
+    async fn respond(&self, address: IpAddr, ask: Ask, request: hyper::Request<Incoming>) -> Answer {
         let now = Moment::of((self.clock)());
         let shows_proof = request.headers().contains_key(DPOP);
         let answered = match ask {
@@ -182,14 +194,14 @@ impl Surface {
 }
 
 /// Lets pages of any site ask for tokens with a proof (Fetch Standard, 3.2): a field beyond those of forms is asked about first.
-pub(crate) fn allow_pages(headers: &mut HeaderMap) {
+pub fn allow_pages(headers: &mut HeaderMap) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST"));
     headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("authorization, dpop"));
 }
 
 /// The answer where the settings name no issuer.
-pub(crate) fn absent() -> Answer {
+pub fn absent() -> Answer {
     Refusal::unavailable("this server gives no tokens").into_answer()
 }
 

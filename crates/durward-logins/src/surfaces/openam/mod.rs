@@ -33,6 +33,8 @@ mod version;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
+use crate::surfaces::login_forms::cookies::CookieNames;
+use crate::surfaces::login_page::{LoginPages, NewPasswordRules};
 use bytes::Bytes;
 use durward_common::access::rates::Rates;
 use durward_common::access::subject::Subjects;
@@ -44,9 +46,7 @@ use durward_common::policies::InForce;
 use durward_common::surfaces::http::body::Bodies;
 use durward_common::surfaces::http::cookies::{Cookies, is_of_other_site};
 use durward_common::surfaces::http::incoming::Incoming;
-use durward_common::surfaces::http::{self, Answer};
-use durward_logins::surfaces::login_forms::cookies::CookieNames;
-use durward_logins::surfaces::login_page::{LoginPages, NewPasswordRules};
+use durward_common::surfaces::http::{self, Answer, Answering};
 use durward_session::{Administrator, Service};
 use durward_settings::{ConfigError, ListenSurface, OpenamSettings, Settings};
 use durward_sources::AttributeSources;
@@ -130,7 +130,7 @@ pub const ROUTES: &[(&str, &str, &str, &str)] = &[
 ];
 
 /// What the calls are answered with.
-pub(crate) struct Surface {
+pub struct Surface {
     settings: OpenamSettings,
     /// Empty until there are sessions.
     sessions: OnceLock<Sessions>,
@@ -146,17 +146,27 @@ pub(crate) struct Surface {
 }
 
 /// What the surface shares with others.
-pub(crate) struct Parts<'p> {
-    pub(crate) bodies: &'p Arc<Bodies>,
-    pub(crate) pages: &'p LoginPages,
-    pub(crate) policies: &'p Arc<InForce>,
-    pub(crate) sources: Option<&'p Arc<AttributeSources>>,
-    pub(crate) subjects: Option<&'p Subjects>,
-    pub(crate) fence: &'p Fence,
-    pub(crate) decider: &'p DeciderSlot,
-    pub(crate) rates: &'p Arc<Rates>,
-    pub(crate) recorder: &'p Recorder,
-    pub(crate) metrics: &'p Arc<Metrics>,
+pub struct Parts<'p> {
+    /// Room for bodies of requests.
+    pub bodies: &'p Arc<Bodies>,
+    /// Pages for browsers.
+    pub pages: &'p LoginPages,
+    /// The policies in force.
+    pub policies: &'p Arc<InForce>,
+    /// Where attributes come from that questions lack.
+    pub sources: Option<&'p Arc<AttributeSources>>,
+    /// Users and entities, of whom questions are completed.
+    pub subjects: Option<&'p Subjects>,
+    /// Stands before whatever decides.
+    pub fence: &'p Fence,
+    /// Who decides.
+    pub decider: &'p DeciderSlot,
+    /// How often callers may ask.
+    pub rates: &'p Arc<Rates>,
+    /// The record of decisions.
+    pub recorder: &'p Recorder,
+    /// Counters.
+    pub metrics: &'p Arc<Metrics>,
 }
 
 /// Sessions, and what carries a login from one call to the next.
@@ -184,9 +194,11 @@ struct Call<'c> {
 }
 
 impl Surface {
+    /// Answers with these parts; sessions come later, by [`Surface::set_sessions`].
+    ///
     /// # Errors
     /// Addresses of agents, or authorities, that cannot be used.
-    pub(crate) fn new(settings: &Settings, parts: &Parts<'_>) -> Result<Surface, ConfigError> {
+    pub fn new(settings: &Settings, parts: &Parts<'_>) -> Result<Surface, ConfigError> {
         Ok(Surface {
             settings: settings.openam.clone(),
             sessions: OnceLock::new(),
@@ -210,7 +222,7 @@ impl Surface {
     }
 
     /// Answers by these sessions. `false` where there are some already.
-    pub(crate) fn set_sessions(&self, service: Service) -> bool {
+    pub fn set_sessions(&self, service: Service) -> bool {
         if let Some(notifications) = self.notifications.as_ref().filter(|_| self.sessions.get().is_none()) {
             notifications.start(service.clone());
         }
@@ -219,19 +231,23 @@ impl Surface {
     }
 
     /// Whether these calls are answered and nobody could log in by them.
-    pub(crate) fn lacks_sessions(&self) -> bool {
+    pub fn lacks_sessions(&self) -> bool {
         self.settings.on && self.sessions.get().is_none()
     }
 
     /// Whether these calls answer for a path.
-    pub(crate) fn is_at(&self, path: &str) -> bool {
+    pub fn is_at(&self, path: &str) -> bool {
         let below = path.strip_prefix(self.settings.path.as_str());
         let is_below = below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         self.settings.on && (is_below || ["/UI/Login", "/UI/Logout"].contains(&path))
     }
 
     /// Answers one request.
-    pub(crate) async fn answer(&self, from: &http::Call, request: hyper::Request<Incoming>) -> Answer {
+    pub fn answer<'a>(&'a self, from: &'a http::Call, request: hyper::Request<Incoming>) -> Answering<'a> {
+        Box::pin(self.respond(from, request))
+    }
+
+    async fn respond(&self, from: &http::Call, request: hyper::Request<Incoming>) -> Answer {
         let (settings, bodies) = (&self.settings, &*self.bodies);
         let Some(Sessions { service, auth_ids }) = self.sessions.get() else {
             let message = "This server has no session service";

@@ -17,14 +17,14 @@ mod users;
 
 use std::sync::Arc;
 
+use crate::surfaces::openapi;
 use bytes::Bytes;
 use durward_common::surfaces::http::body::Bodies;
 use durward_common::surfaces::http::cookies::{self, Cookies, is_of_other_site};
 use durward_common::surfaces::http::direct::DirectAnswer;
 use durward_common::surfaces::http::incoming::Incoming;
 use durward_common::surfaces::http::problem::Problem;
-use durward_common::surfaces::http::{Answer, Call, Form, text_of};
-use durward_logins::surfaces::openapi;
+use durward_common::surfaces::http::{Answer, Answering, Call, Form, text_of};
 use durward_session::identity::session::{Refusal, SessionId, User};
 use durward_session::{Failed, Granted, Refused, Service};
 use durward_settings::words::{BODY, in_our_words};
@@ -44,21 +44,34 @@ const BODY_BYTES_MAX: usize = 16 * 1024;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Act {
+pub enum Act {
+    /// Logs in with a user name and a password.
     Login,
+    /// Answers what a second step asks for.
     Code,
     /// Another password in the place of one that must be changed.
     ChoosePassword,
+    /// Whether a session lives.
     Validate,
+    /// The session of the token.
     Session,
+    /// All sessions of the token's user.
     Sessions,
+    /// Ends sessions.
     Logout,
+    /// Another token for the same session.
     Refresh,
+    /// Raises the level of a session by a code.
     StepUp,
+    /// Sets properties of a session.
     Properties,
+    /// All sessions of a user, for administrators.
     AdminSessions,
+    /// Ends sessions of others.
     AdminRevoke,
+    /// Forgets failed logins of a user.
     AdminForgive,
+    /// Signs tokens with another key.
     AdminRotate,
     /// All users, or a new one.
     Users,
@@ -66,24 +79,43 @@ pub(crate) enum Act {
     User,
     /// A link by which one user chooses a password.
     UserReset,
+    /// Changes the user's own password.
     OwnPassword,
+    /// Says whether the user has a second step.
     OwnSecondStep,
+    /// Begins to set up a second step.
     SecondStepEnrol,
+    /// Ends setting it up, by a code.
     SecondStepConfirm,
+    /// Removes the second step.
     SecondStepRemove,
+    /// What a passkey signs to log in.
     PasskeyLoginBegin,
+    /// Logs in with a passkey.
     PasskeyLogin,
+    /// What a passkey signs to raise the level of a session.
     PasskeyStepUpBegin,
+    /// Raises the level of a session by a passkey.
     PasskeyStepUp,
+    /// The user's own passkeys.
     OwnPasskeys,
+    /// What a new passkey signs.
     PasskeyEnrol,
+    /// Keeps a new passkey.
     PasskeyConfirm,
+    /// Names a passkey.
     PasskeyRename,
+    /// Removes a passkey.
     PasskeyRemove,
+    /// Passkeys of a user, for administrators.
     AdminPasskeys,
+    /// Removes a passkey of a user.
     AdminPasskeysRemove,
+    /// The second step of a user, for administrators.
     AdminSecondStep,
+    /// Removes the second step of a user.
     AdminSecondStepRemove,
+    /// The description of all of it, in OpenAPI.
     OpenApi,
 }
 
@@ -104,7 +136,7 @@ struct ApiRequest<'a> {
 type Answered = Result<Answer, Problem>;
 
 /// What requests are answered with.
-pub(crate) struct Surface {
+pub struct Surface {
     /// Empty where there are no users.
     service: Option<Service>,
     cookie: Cookie,
@@ -128,11 +160,8 @@ struct Cookie {
 }
 
 impl Surface {
-    pub(crate) fn new(
-        settings: &IdentitySettings,
-        service: Option<&Service>,
-        bodies: &Arc<Bodies>,
-    ) -> Surface {
+    /// Answers with what the settings say of cookies and new passwords; where there is no service, that there are no users.
+    pub fn new(settings: &IdentitySettings, service: Option<&Service>, bodies: &Arc<Bodies>) -> Surface {
         let cookie = Cookie { name: settings.cookie_name.clone(), is_secure: settings.cookie_secure };
         let passwords = Passwords {
             length_min: settings.password_length_min,
@@ -143,7 +172,16 @@ impl Surface {
     }
 
     /// Answers one request.
-    pub(crate) async fn answer(&self, call: &Call, act: Act, request: hyper::Request<Incoming>) -> Answer {
+    pub fn answer<'a>(
+        &'a self,
+        call: &'a Call,
+        act: Act,
+        request: hyper::Request<Incoming>,
+    ) -> Answering<'a> {
+        Box::pin(self.respond(call, act, request))
+    }
+
+    async fn respond(&self, call: &Call, act: Act, request: hyper::Request<Incoming>) -> Answer {
         let answered = match (&self.service, act) {
             (_, Act::OpenApi) => self.described(),
             (None, _) => Err(Problem::new(StatusCode::NOT_FOUND, "there are no users: see `[identity]`")),
@@ -153,12 +191,15 @@ impl Surface {
     }
 
     /// Whether any request can be answered as [`Surface::answer_direct`] does.
-    pub(crate) fn answers_directly(&self) -> bool {
+    pub fn answers_directly(&self) -> bool {
         self.service.is_some()
     }
 
     /// The answer to a validation for which nothing is waited; `None` to everything else, and then nothing was counted.
-    pub(crate) fn answer_direct(&self, act: Act, request: &DirectRequest<'_>) -> Option<DirectAnswer> {
+    ///
+    /// This and what it calls is asked often: `inline` has it compiled, and optimised, where it is called.
+    #[inline]
+    pub fn answer_direct(&self, act: Act, request: &DirectRequest<'_>) -> Option<DirectAnswer> {
         let service = self.service.as_ref().filter(|_| act == Act::Validate)?;
         let DirectRequest { body, content_type, authorization, .. } = *request;
         let is_json = body.is_empty() || is_json_type(content_type.unwrap_or_default());
@@ -242,6 +283,7 @@ fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail))
 }
 
+#[inline]
 fn is_json_type(media_type: &str) -> bool {
     let mut parts = media_type.split(';').map(str::trim);
     let is_named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("application/json"));
@@ -249,6 +291,7 @@ fn is_json_type(media_type: &str) -> bool {
 }
 
 /// JSON between systems is UTF-8 (RFC 8259, section 8.1): what says that it is something else is not read as if it were.
+#[inline]
 fn is_utf8_or_no_charset(parameter: &str) -> bool {
     let Some((name, value)) = parameter.split_once('=') else { return true };
     !name.trim().eq_ignore_ascii_case("charset")
@@ -332,6 +375,7 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
 }
 
 /// The token in an `Authorization` field.
+#[inline]
 fn bearer(field: &str) -> Option<&str> {
     let (scheme, token) = field.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())

@@ -3,12 +3,12 @@
 //! OpenAM does so for whoever leads a browser here. Where the browser says that a page of another site did, its user is asked, so that no
 //! page logs people out.
 
+use crate::surfaces::login_forms::binding::is_from_own_page;
+use crate::surfaces::login_forms::pages::Message;
+use crate::surfaces::login_forms::redirect;
+use crate::surfaces::login_forms::sign_out::SignOut;
 use durward_common::surfaces::http::Answer;
 use durward_common::surfaces::http::cookies::{Cookies, is_of_other_site};
-use durward_logins::surfaces::login_forms::binding::is_from_own_page;
-use durward_logins::surfaces::login_forms::pages::Message;
-use durward_logins::surfaces::login_forms::redirect;
-use durward_logins::surfaces::login_forms::sign_out::SignOut;
 use durward_session::identity::session::{Purpose, Refusal, SessionId};
 
 use super::answers::without_cookie;

@@ -1,13 +1,13 @@
 //! Pages for browsers: `UI/Login`, `UI/Logout`, and the addresses of OpenAM's console and of its pages made by scripts, which lead there.
 
+use crate::surfaces::login_forms::cookies::CookieNames;
+use crate::surfaces::login_forms::pages::Message;
+use crate::surfaces::login_forms::redirect;
+use crate::surfaces::login_page::Page;
 use durward_common::base::parameters::{ParameterNames, Parameters};
 use durward_common::surfaces::http::cookies::Cookies;
 use durward_common::surfaces::http::incoming::Incoming;
 use durward_common::surfaces::http::{Answer, text_of};
-use durward_logins::surfaces::login_forms::cookies::CookieNames;
-use durward_logins::surfaces::login_forms::pages::Message;
-use durward_logins::surfaces::login_forms::redirect;
-use durward_logins::surfaces::login_page::Page;
 use durward_session::identity::Moment;
 use hyper::header::{self, HeaderMap};
 use hyper::{Method, StatusCode};

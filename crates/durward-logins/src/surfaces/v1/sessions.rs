@@ -85,11 +85,13 @@ fn yes() -> bool {
 }
 
 impl ValidateBody {
+    #[inline]
     fn read(body: &[u8]) -> Result<ValidateBody, Problem> {
         // Most have none.
         if body.is_empty() { Ok(ValidateBody { token: None, touch: true }) } else { read(body) }
     }
 
+    #[inline]
     fn purpose(&self) -> Purpose {
         if self.touch { Purpose::Use } else { Purpose::Look }
     }
@@ -116,6 +118,7 @@ pub(super) async fn validate(request: &ApiRequest<'_>) -> Answered {
 }
 
 /// The answer to a validation with this body and this token beside it, where nothing is waited for and it is no error.
+#[inline]
 pub(super) fn validate_here(service: &Service, body: &[u8], shown: Option<&str>) -> Option<String> {
     let body = ValidateBody::read(body).ok()?;
     let token = body.token.as_deref().or(shown)?;
@@ -124,6 +127,7 @@ pub(super) fn validate_here(service: &Service, body: &[u8], shown: Option<&str>)
 }
 
 /// What whoever asked is told of a validation; `None` where this node cannot say.
+#[inline]
 fn told(claims: Result<SessionClaims<'_>, Refusal>) -> Option<String> {
     match claims {
         Ok(claims) => Some(json_text(&Valid {

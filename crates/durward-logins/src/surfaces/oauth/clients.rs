@@ -18,7 +18,7 @@ use super::form::Form;
 use super::refusal::Refusal;
 
 /// The clients, and what verifies their secrets: the same as for callers of SAPL's protocols, with its own bounds and memory.
-pub(crate) struct Clients {
+pub struct Clients {
     clients: Vec<OauthClientSettings>,
     secrets: Authenticator,
 }
