@@ -10,10 +10,11 @@ use crate::sources::{is_tests, sources, up_to_tests};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The crates that decide, and the one that knows who asks: no clock, no socket, no runtime.
-const KERNEL: [&str; 8] = [
+const KERNEL: [&str; 9] = [
     "durward-ir",
     "durward-library",
     "durward-xacml",
+    "durward-subscription",
     "durward-sapl",
     "durward-index",
     "durward-plan",

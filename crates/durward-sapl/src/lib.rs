@@ -8,16 +8,12 @@
 
 pub mod check;
 mod configuration;
-mod decision;
 mod document;
 mod expression;
 pub mod lower;
-mod subscription;
 pub mod syntax;
-mod xacml;
 
 pub use configuration::{Configuration, Flags};
-pub use decision::{Decision, DecisionError, Outcome};
 pub use document::{Document, Problem};
+pub use durward_subscription::{Decision, DecisionError, Outcome, Subscription, SubscriptionError};
 pub use expression::{Expression, ExpressionPart};
-pub use subscription::{Subscription, SubscriptionError};

@@ -22,11 +22,12 @@ Names in capitals are constants. Names in small letters are fields with their de
 ";
 
 /// An index refuses nothing: past its limits it only spares less work.
-const CRATES: [&str; 21] = [
+const CRATES: [&str; 22] = [
     "durward-ir",
     "durward-jwt",
     "durward-library",
     "durward-xacml",
+    "durward-subscription",
     "durward-sapl",
     "durward-plan",
     "durward-pdp",

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
-use durward_sapl::{Decision, Subscription};
+use durward_subscription::{Decision, Subscription};
 use durward_wire::sapl::json::subscription_text;
 use durward_wire::sse::{Event, Events};
 use http_body_util::{BodyExt, Full};

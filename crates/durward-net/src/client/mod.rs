@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use durward_sapl::{Decision, Subscription};
+use durward_subscription::{Decision, Subscription};
 use durward_wire::rsocket::Credentials as SetupCredentials;
 
 use crate::connect::Connector;

@@ -8,7 +8,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use durward_sapl::{Decision, Subscription};
+use durward_subscription::{Decision, Subscription};
 use durward_wire::rsocket::frame::ErrorCode;
 use durward_wire::rsocket::requester::{Closed, Event, Limits, Refused, Requester};
 use durward_wire::sapl::protobuf;

@@ -7,12 +7,12 @@ use durward_ir::Value;
 use durward_ir::json::{self, JsonError};
 use durward_ir::path::Element;
 use durward_ir::value::write_json_text;
-use durward_sapl::SubscriptionError;
+use durward_subscription::SubscriptionError;
 
 use serde::Deserializer as _;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 
-use durward_sapl::{Decision, Subscription};
+use durward_subscription::{Decision, Subscription};
 
 use super::MultiSubscription;
 

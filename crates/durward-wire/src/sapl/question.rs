@@ -2,7 +2,7 @@
 
 use smol_str::SmolStr;
 
-use durward_sapl::Subscription;
+use durward_subscription::Subscription;
 
 /// Questions, each with an id of the client's.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,7 @@ use bytes::BytesMut;
 use durward_ir::Value;
 use durward_ir::datatype::Decimal;
 use durward_ir::path::Element;
-use durward_sapl::{Decision, Outcome, Subscription};
+use durward_subscription::{Decision, Outcome, Subscription};
 use durward_wire::sapl::MultiSubscription;
 use durward_wire::sapl::protobuf::{
     self, Limits, VALUE_DEPTH_MAX, read_decision, read_multi_subscription, read_subscription, read_value,

@@ -24,7 +24,7 @@ use smol_str::SmolStr;
 
 use super::MultiSubscription;
 use crate::protobuf as wire;
-use durward_sapl::{Decision, Outcome, Subscription};
+use durward_subscription::{Decision, Outcome, Subscription};
 use value::{Budget, put_plain};
 use wire::{Field, Reader, error, put_bytes, put_number};
 
