@@ -43,6 +43,9 @@ impl fmt::Display for Endpoint {
     }
 }
 
+/// A connection that is being opened. In memory of its own, so that opening it is compiled here and not in every crate that waits.
+pub type Connecting<'a> = Pin<Box<dyn Future<Output = io::Result<Stream>> + Send + 'a>>;
+
 /// Opens connections.
 #[derive(Clone)]
 pub struct Connector(Arc<Inner>);
@@ -91,10 +94,12 @@ impl Connector {
     ///
     /// # Errors
     /// A name that is not known, a service that does not answer or is not who it says, or one that is too slow.
-    pub async fn connect(&self, endpoint: &Endpoint) -> io::Result<Stream> {
-        let connect = self.connect_patiently(endpoint);
-        let late = |_| io::Error::new(io::ErrorKind::TimedOut, "connecting took too long");
-        timeout(self.0.time_max, connect).await.map_err(late)?
+    pub fn connect<'a>(&'a self, endpoint: &'a Endpoint) -> Connecting<'a> {
+        Box::pin(async {
+            let connect = self.connect_patiently(endpoint);
+            let late = |_| io::Error::new(io::ErrorKind::TimedOut, "connecting took too long");
+            timeout(self.0.time_max, connect).await.map_err(late)?
+        })
     }
 
     async fn connect_patiently(&self, endpoint: &Endpoint) -> io::Result<Stream> {
@@ -118,8 +123,8 @@ impl Connector {
     ///
     /// # Errors
     /// A service that is not who it says, or speaks something else; a build without TLS.
-    pub async fn secure(&self, tcp: TcpStream, host: &str) -> io::Result<Stream> {
-        Ok(Stream(Box::new(self.0.tls.connect(tcp, host).await?)))
+    pub fn secure<'a>(&'a self, tcp: TcpStream, host: &'a str) -> Connecting<'a> {
+        Box::pin(async move { Ok(Stream(Box::new(self.0.tls.connect(tcp, host).await?))) })
     }
 }
 

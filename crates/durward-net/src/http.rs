@@ -2,6 +2,8 @@
 
 use std::error::Error;
 use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -59,11 +61,20 @@ impl From<hyper::Error> for HttpError {
     }
 }
 
+/// An answer that is waited for. In memory of its own, so that the client is compiled here and not in every crate that waits.
+pub type HttpAnswering = Pin<Box<dyn Future<Output = Result<Response<Incoming>, HttpError>> + Send>>;
+
 /// Asks services, over connections that are kept for the next request.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct HttpClient {
     connector: Connector,
-    pool: legacy::Client<Connector, Full<Bytes>>,
+    send: Arc<dyn Fn(Request<Full<Bytes>>) -> HttpAnswering + Send + Sync>,
+}
+
+impl fmt::Debug for HttpClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpClient").field("connector", &self.connector).finish_non_exhaustive()
+    }
 }
 
 impl HttpClient {
@@ -74,7 +85,11 @@ impl HttpClient {
             .pool_idle_timeout(idle_time_max)
             .pool_max_idle_per_host(idle_max)
             .build(connector.clone());
-        HttpClient { connector, pool }
+        let send = Arc::new(move |request| -> HttpAnswering {
+            let answer = pool.request(request);
+            Box::pin(async move { answer.await.map_err(|error| HttpError::Network(Box::new(error))) })
+        });
+        HttpClient { connector, send }
     }
 
     /// What opens the connections.
@@ -86,8 +101,8 @@ impl HttpClient {
     ///
     /// # Errors
     /// A service that is not reached, is not who it says, or does not speak HTTP.
-    pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, HttpError> {
-        self.pool.request(request).await.map_err(|error| HttpError::Network(Box::new(error)))
+    pub fn send(&self, request: Request<Full<Bytes>>) -> HttpAnswering {
+        (self.send)(request)
     }
 }
 
