@@ -2,6 +2,7 @@
 //!
 //! No clock, no I/O, no state, and no more time and memory than named limits allow. A function gets values whose
 //! types were checked by its caller and gives a value or a fault, never a panic. One file a library; this one lists them.
+//! Large libraries are in crates of their own, which compile beside each other: `durward-library-formats`, `-time`, `-geo` and `-crypto`.
 //!
 //! Features, all on unless left out, say which libraries there are: `crypto` (`digest`, `keys`, `mac`, `signature`, `x509`
 //! and tokens; with `ring`, which compiles C), `formats` (`toml`, `yaml`), `geo` (`geo`, `traccar`) and `time`. What is left
