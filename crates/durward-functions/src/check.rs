@@ -49,7 +49,7 @@ pub fn decimal(text: &str) -> Value {
     Value::Number(Decimal::parse(text).unwrap_or_else(|why| panic!("{text}: {why}")))
 }
 
-/// Arguments, or the values of an array: whatever is a [`LiteralArgument`](check::LiteralArgument).
+/// Arguments, or the values of an array: whatever is a [`LiteralArgument`](crate::check::LiteralArgument).
 #[macro_export]
 macro_rules! values {
     ($($value:expr),* $(,)?) => { vec![$($crate::check::LiteralArgument::value($value)),*] };
