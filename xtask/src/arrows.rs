@@ -10,8 +10,13 @@ use crate::sources::{is_tests, sources, up_to_tests};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The crates that decide, and the one that knows who asks: no clock, no socket, no runtime.
-const KERNEL: [&str; 9] = [
+const KERNEL: [&str; 14] = [
     "durward-ir",
+    "durward-functions",
+    "durward-library-formats",
+    "durward-library-time",
+    "durward-library-geo",
+    "durward-library-crypto",
     "durward-library",
     "durward-xacml",
     "durward-subscription",

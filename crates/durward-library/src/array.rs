@@ -6,6 +6,9 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
+use durward_functions::jvm::{self, double, long, whole};
+use durward_functions::limits::{DIGITS_MAX, check_elements, shown};
+use durward_functions::table::{row, row_of_any_number, unchecked};
 use durward_ir::datatype::Decimal;
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::Parameter::{Array, Number};
@@ -13,10 +16,7 @@ use durward_ir::library::{LibraryFunction, kind_of};
 use durward_ir::value::{Debugged, Value};
 use num_bigint::BigInt;
 
-use crate::jvm::{self, double, long, whole};
-use crate::limits::{DIGITS_MAX, check_elements, shown};
 use crate::set::{SetMember, distinct, set_of};
-use crate::table::{row, row_of_any_number, unchecked};
 
 /// The largest number of elements of a range, as SAPL has it.
 const RANGE_MAX: i128 = 65_535;

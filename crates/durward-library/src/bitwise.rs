@@ -2,14 +2,13 @@
 //!
 //! A number must be written without a fraction: `2.0` is none of these, as in the Java engine.
 
+use durward_functions::jvm::{long, whole};
+use durward_functions::table::{row, unchecked};
 use durward_ir::datatype::Decimal;
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Number;
 use durward_ir::value::Value;
-
-use crate::jvm::{long, whole};
-use crate::table::{row, unchecked};
 
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[

@@ -2,14 +2,13 @@
 //!
 //! `blacken` counts UTF-16 code units; where it would disclose half of a character, it fails.
 
+use durward_functions::jvm;
+use durward_functions::limits::check_text_length;
+use durward_functions::table::{row, row_of_any_number, unchecked};
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Any;
 use durward_ir::value::Value;
-
-use crate::jvm;
-use crate::limits::check_text_length;
-use crate::table::{row, row_of_any_number, unchecked};
 
 /// How often the replacement stands at most, as SAPL has it.
 const BLACKEN_LENGTH_MAX: usize = 10_000;

@@ -14,14 +14,14 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
+use durward_functions::limits::{ELEMENTS_MAX, LimitedText, check_elements, too_long};
+use durward_functions::table::{row, unchecked};
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::{Any, Object as AnObject, Text};
 use durward_ir::value::{Debugged, Object, ObjectBuilder, Value};
 use smol_str::SmolStr;
 
-use crate::limits::{ELEMENTS_MAX, LimitedText, check_elements, too_long};
-use crate::table::{row, unchecked};
 use closure::GraphClosures;
 
 #[rustfmt::skip]

@@ -2,15 +2,14 @@
 //!
 //! Reading takes what Jackson 3 takes by default: one value, with nothing behind it.
 
+use durward_functions::jvm;
+use durward_functions::limits::append;
+use durward_functions::table::{row, unchecked};
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::json;
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::{Any, Text};
 use durward_ir::value::{ObjectBuilder, Value, write_json_text};
-
-use crate::jvm;
-use crate::limits::append;
-use crate::table::{row, unchecked};
 
 /// The longest text that is read, in UTF-16 code units, as SAPL has it.
 const TEXT_LENGTH_MAX: usize = 1 << 20;

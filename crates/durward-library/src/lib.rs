@@ -2,6 +2,7 @@
 //!
 //! No clock, no I/O, no state, and no more time and memory than named limits allow. A function gets values whose
 //! types were checked by its caller and gives a value or a fault, never a panic. One file a library; this one lists them.
+//! Large libraries are in crates of their own, which compile beside each other: `durward-library-formats`, `-time`, `-geo` and `-crypto`.
 //!
 //! Features, all on unless left out, say which libraries there are: `crypto` (`digest`, `keys`, `mac`, `signature`, `x509`
 //! and tokens; with `ring`, which compiles C), `formats` (`toml`, `yaml`), `geo` (`geo`, `traccar`) and `time`. What is left
@@ -10,50 +11,18 @@
 //! What functions do otherwise than those of SAPL's engine, and why, is listed in `docs/sapl.md`, and nowhere else.
 
 #![cfg_attr(test, allow(clippy::useless_vec, reason = "tests write arguments with one macro, few and many"))]
-#![cfg_attr(
-    not(all(feature = "crypto", feature = "formats", feature = "geo", feature = "time")),
-    allow(
-        dead_code,
-        unused_imports,
-        reason = "libraries that are left out share some things with those that are not"
-    )
-)]
 #![allow(
     clippy::wildcard_enum_match_arm,
     reason = "functions look for one or two kinds of value among two dozen; to them all others are alike, and none is a decision"
 )]
 
-mod argument;
 mod array;
 mod bitwise;
-#[cfg(test)]
-mod check;
 mod cidr;
-#[cfg(feature = "crypto")]
-mod crypto;
-mod csv;
-#[cfg(feature = "crypto")]
-mod digest;
-mod document;
-mod double;
 mod encoding;
 mod filter;
-#[cfg(test)]
-mod fixture;
-#[cfg(feature = "geo")]
-mod geo;
 mod graph;
-mod graphql;
 mod json;
-pub mod jsonschema;
-mod jvm;
-#[cfg(feature = "crypto")]
-pub mod jwt;
-#[cfg(feature = "crypto")]
-mod keys;
-mod limits;
-#[cfg(feature = "crypto")]
-mod mac;
 mod math;
 mod mqtt;
 mod numeral;
@@ -65,27 +34,28 @@ mod sanitize;
 mod sapl;
 mod semver;
 mod set;
-#[cfg(feature = "crypto")]
-mod signature;
 mod standard;
 mod string;
-mod table;
-#[cfg(feature = "time")]
-mod time;
-#[cfg(feature = "formats")]
-mod toml;
 mod units;
 mod uuid;
-#[cfg(feature = "crypto")]
-pub mod x509;
-mod xml;
-#[cfg(feature = "formats")]
-mod yaml;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use durward_ir::library::LibraryFunction;
+#[cfg(feature = "crypto")]
+use durward_library_crypto::{digest, keys, mac, signature};
+use durward_library_formats::{csv, graphql, xml};
+#[cfg(feature = "formats")]
+use durward_library_formats::{toml, yaml};
+#[cfg(feature = "geo")]
+use durward_library_geo as geo;
+#[cfg(feature = "time")]
+use durward_library_time as time;
+
+#[cfg(feature = "crypto")]
+pub use durward_library_crypto::{jwt, x509};
+pub use durward_library_formats::jsonschema;
 
 /// A feature of this crate; `durward-sapl` and `durward-pdp` call it `library-` and the same.
 struct Feature {

@@ -3,6 +3,8 @@
 //! `min`, `max`, `abs`, `sign` and the roundings are exact. The others compute with floating point numbers, which are
 //! written as Java writes them: `math.clamp(5, 2, 3)` is `3.0`, `math.pow(2, 100)` is `1.2676506002282294E+30`.
 
+use durward_functions::jvm::{ceiling, double, floor, log10, number};
+use durward_functions::table::{row, unchecked};
 use durward_ir::datatype::Decimal;
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
@@ -10,9 +12,6 @@ use durward_ir::library::Parameter::Number;
 use durward_ir::value::Value;
 
 use num_bigint::BigInt;
-
-use crate::jvm::{ceiling, double, floor, log10, number};
-use crate::table::{row, unchecked};
 
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[

@@ -4,12 +4,11 @@
 //! the last ones, the level above among them, and `$share/group/` before a filter is not compared. Unlike in brokers,
 //! wildcards match topics that begin with `$`.
 
+use durward_functions::table::{row, unchecked};
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Any;
 use durward_ir::value::Value;
-
-use crate::table::{row, unchecked};
 
 /// The longest topic and filter, in bytes, as in MQTT.
 const TOPIC_BYTES_MAX: usize = 65_535;
@@ -134,7 +133,8 @@ fn matches(filter: &str, topic: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::fixture::call;
+    use super::FUNCTIONS;
+    use durward_functions::fixture::call;
 
     fn check(rows: &[(&str, &str, &str)]) {
         for (filter, topics, expected) in rows {
@@ -144,7 +144,7 @@ mod tests {
                     "All" => "mqtt.isMatchingAllTopics",
                     _ => "mqtt.isMatchingAtLeastOneTopic",
                 };
-                let found = match call(name, &arguments) {
+                let found = match call(FUNCTIONS, name, &arguments) {
                     Ok(value) => value.to_json(),
                     Err(fault) => fault.message.to_string(),
                 };

@@ -1,14 +1,13 @@
 //! The library `numeral`: whole numbers of 64 bits in two's complement, written with the bases 2, 8 and 16.
 
+use durward_functions::jvm::{self, whole};
+use durward_functions::limits::shown;
+use durward_functions::table::{row, unchecked};
 use durward_ir::datatype::Decimal;
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::{Number, Text};
 use durward_ir::value::Value;
-
-use crate::jvm::{self, whole};
-use crate::limits::shown;
-use crate::table::{row, unchecked};
 
 /// The largest width that numbers are padded to, as SAPL has it.
 const WIDTH_MAX: i64 = 256;

@@ -1,11 +1,10 @@
 //! The library `object`: what is in an object.
 
+use durward_functions::table::{row, unchecked};
 use durward_ir::fault::Evaluated;
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Object;
 use durward_ir::value::Value;
-
-use crate::table::{row, unchecked};
 
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[

@@ -2,14 +2,13 @@
 //!
 //! A set must be written without a fraction (`6.0` is none), a mask in an array need only be a whole number.
 
+use durward_functions::jvm::{long, whole};
+use durward_functions::table::{row, unchecked};
 use durward_ir::datatype::Decimal;
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::{Array, Number};
 use durward_ir::value::Value;
-
-use crate::jvm::{long, whole};
-use crate::table::{row, unchecked};
 
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[

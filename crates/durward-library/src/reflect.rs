@@ -3,12 +3,11 @@
 //! A call with an erroneous argument fails before the function is asked, in the Java engine too, so that `isError`
 //! is never true.
 
+use durward_functions::table::{row, unchecked};
 use durward_ir::fault::Evaluated;
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Any;
 use durward_ir::value::{DataType, Value};
-
-use crate::table::{row, unchecked};
 
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[

@@ -7,14 +7,13 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use durward_functions::argument::text;
+use durward_functions::table::row;
 use durward_ir::Value;
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::{LibraryFunction, Parameter};
 use regex::RegexSet;
 use unicode_normalization::UnicodeNormalization;
-
-use crate::argument::text;
-use crate::table::row;
 
 /// What belongs to a statement, a comment or an encoding, in texts where words of SQL may stand.
 const SUSPICIOUS: &[&str] = &[
@@ -148,13 +147,16 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
 
 #[cfg(test)]
 mod tests {
-    use crate::check::{call, faults, values};
+    use super::FUNCTIONS;
+    use durward_functions::check::{TestedLibrary, values};
+
+    const LIBRARY: TestedLibrary = TestedLibrary(FUNCTIONS);
 
     const DETECTED: &str = "Potential SQL injection detected in text.";
 
     /// Whether the functions let a text pass: the balanced one and the strict one.
     fn passes(text: &str) -> (bool, bool) {
-        let pass = |name| match call(name, &values![text]) {
+        let pass = |name| match LIBRARY.call(name, &values![text]) {
             Ok(_) => true,
             Err(message) => {
                 assert_eq!(message, DETECTED, "{text}");
@@ -228,11 +230,14 @@ mod tests {
 
     #[test]
     fn only_texts_are_taken() {
-        faults(&[(
+        LIBRARY.faults(&[(
             "sanitize.assertNoSqlInjection",
             values![1],
             "argument 1 of `sanitize.assertNoSqlInjection` must be a text",
         )]);
-        assert_eq!(call("sanitize.assertNoSqlInjection", &values!["select 1"]), Ok("\"select 1\"".into()));
+        assert_eq!(
+            LIBRARY.call("sanitize.assertNoSqlInjection", &values!["select 1"]),
+            Ok("\"select 1\"".into())
+        );
     }
 }

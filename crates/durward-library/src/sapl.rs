@@ -2,10 +2,9 @@
 //!
 //! The version is that of the SAPL language whose functions these are.
 
+use durward_functions::table::row;
 use durward_ir::library::LibraryFunction;
 use durward_ir::value::Value;
-
-use crate::table::row;
 
 /// The version of SAPL that the libraries follow.
 const VERSION: &str = "4.2.0";

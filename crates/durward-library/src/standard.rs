@@ -5,14 +5,13 @@
 
 use std::fmt::Write;
 
+use durward_functions::jvm;
+use durward_functions::limits::{LimitedText, too_long};
+use durward_functions::table::{row, unchecked};
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Any;
 use durward_ir::value::{Debugged, Value};
-
-use crate::jvm;
-use crate::limits::{LimitedText, too_long};
-use crate::table::{row, unchecked};
 
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[

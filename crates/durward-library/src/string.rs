@@ -3,14 +3,13 @@
 //! Lengths and places count UTF-16 code units. Where that would give half of a character, which no text can hold, the
 //! function fails.
 
+use durward_functions::jvm::{self, whole};
+use durward_functions::limits::{append, check_text_length};
+use durward_functions::table::{row, row_of_any_number, unchecked};
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::{Array, Number, Text};
 use durward_ir::value::Value;
-
-use crate::jvm::{self, whole};
-use crate::limits::{append, check_text_length};
-use crate::table::{row, row_of_any_number, unchecked};
 
 /// How often `repeat` repeats at most, as SAPL has it.
 const REPEAT_MAX: i32 = 10_000;

@@ -1,13 +1,12 @@
 //! The library `units`: numbers with a unit behind them, such as `10K` and `1.5 GiB`.
 
+use durward_functions::jvm;
+use durward_functions::table::{row, unchecked};
 use durward_ir::datatype::Decimal;
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Text;
 use durward_ir::value::Value;
-
-use crate::jvm;
-use crate::table::{row, unchecked};
 
 /// The longest text that is read, in UTF-16 code units, as SAPL has it.
 const LENGTH_MAX: usize = 110;

@@ -1,14 +1,13 @@
 //! The library `uuid`: the parts of a UUID, read as `java.util.UUID` does: five hexadecimal numbers with hyphens between
 //! them, each of which may be too short or too long, and of which the low bits count.
 
+use durward_functions::jvm::{length, whole};
+use durward_functions::limits::shown;
+use durward_functions::table::{row, unchecked};
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Text;
 use durward_ir::value::Value;
-
-use crate::jvm::{length, whole};
-use crate::limits::shown;
-use crate::table::{row, unchecked};
 
 /// The length of a UUID in full.
 const LENGTH_MAX: usize = 36;

@@ -140,7 +140,6 @@ impl Pdp {
         }
     }
 
-    #[inline(never)]
     fn evaluated(&self, snapshot: &Snapshot, subscription: &Subscription) -> Decision {
         self.attempt(snapshot, subscription, subscription.encoding()).decision
     }
@@ -160,7 +159,8 @@ impl Pdp {
         }
     }
 
-    #[inline]
+    /// Not inlined: every crate that asks would have an evaluator of its own for each kind of index.
+    #[inline(never)]
     pub(crate) fn attempt(
         &self,
         snapshot: &Snapshot,

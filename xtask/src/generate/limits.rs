@@ -22,9 +22,14 @@ Names in capitals are constants. Names in small letters are fields with their de
 ";
 
 /// An index refuses nothing: past its limits it only spares less work.
-const CRATES: [&str; 22] = [
+const CRATES: [&str; 27] = [
     "durward-ir",
     "durward-jwt",
+    "durward-functions",
+    "durward-library-formats",
+    "durward-library-time",
+    "durward-library-geo",
+    "durward-library-crypto",
     "durward-library",
     "durward-xacml",
     "durward-subscription",

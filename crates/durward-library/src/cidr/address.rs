@@ -4,7 +4,7 @@ use std::fmt;
 
 use num_bigint::BigUint;
 
-use crate::jvm;
+use durward_functions::jvm;
 
 /// An address, maybe with the length of its network's prefix. With one, and without any bit behind it, it stands for the
 /// whole block. Each of its numbers may be a range (`10.0-3.0.*`).

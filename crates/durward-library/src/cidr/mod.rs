@@ -7,6 +7,9 @@ mod address;
 #[cfg(test)]
 mod tests;
 
+use durward_functions::argument::{array, number, text};
+use durward_functions::jvm;
+use durward_functions::table::row;
 use durward_ir::Value;
 use durward_ir::datatype::Decimal;
 use durward_ir::fault::{Evaluated, Fault};
@@ -14,9 +17,6 @@ use durward_ir::library::{LibraryFunction, Parameter};
 use num_bigint::{BigInt, BigUint};
 use sha2::{Digest, Sha256};
 
-use crate::argument::{array, number, text};
-use crate::jvm;
-use crate::table::row;
 use address::{AddressError, AddressRange, CanonicalAddress, CidrAddress, Family};
 
 /// The most addresses `cidr.expand` gives, as in SAPL.

@@ -1,5 +1,8 @@
-use crate::check::{CallExample, all_called, array, decimal, faults, rows, values};
+use super::FUNCTIONS;
+use durward_functions::check::{CallExample, TestedLibrary, array, decimal, values};
 use durward_ir::Value;
+
+const LIBRARY: TestedLibrary = TestedLibrary(FUNCTIONS);
 
 fn results() -> Vec<CallExample<'static>> {
     vec![
@@ -103,13 +106,13 @@ fn results() -> Vec<CallExample<'static>> {
 #[test]
 fn functions_of_cidr_compute_what_the_java_library_computes() {
     let results = results();
-    rows(&results);
-    all_called("cidr.", &results);
+    LIBRARY.rows(&results);
+    LIBRARY.all_called(&results);
 }
 
 #[test]
 fn faults_name_what_is_no_address() {
-    rows(&[
+    LIBRARY.rows(&[
         ("cidr.contains", values!["x", "10.0.0.1"], Err("Invalid CIDR: x.")),
         ("cidr.contains", values!["10.0.0.0/8", "x"], Err("Invalid IP address: x.")),
         ("cidr.containsMatches", values![array![1], array![]], Err("Array must contain only strings.")),
@@ -138,7 +141,7 @@ fn faults_name_what_is_no_address() {
         ),
         ("cidr.canSubdivide", values!["10.0.0.0", 16], Err("CIDR missing prefix length: 10.0.0.0.")),
     ]);
-    faults(&[
+    LIBRARY.faults(&[
         ("cidr.getFirstUsableAddress", values!["255.255.255.255"], "There is no address after"),
         ("cidr.getLastUsableAddress", values!["0.0.0.0/32"], "There is no address before"),
         ("cidr.intersects", values!["10.0.0.0/8", "::1"], "IPv4 cannot be intersected"),
@@ -189,7 +192,7 @@ fn addresses_are_read_with_the_liberties_of_the_java_library() {
 /// The Java engine sorts blocks by their size before it joins them. That loses blocks; decisions must not differ.
 #[test]
 fn merging_blocks_of_different_sizes_loses_some_as_in_java() {
-    rows(&[
+    LIBRARY.rows(&[
         ("cidr.merge", values![array!["1.2.3.0/24", "1.2.4.0/30"]], Ok(r#"["1.2.4.0/30"]"#)),
         ("cidr.merge", values![array!["1.2.4.0/24", "1.2.3.0/30"]], Ok(r#"["1.2.3.0/30","1.2.4.0/24"]"#)),
     ]);

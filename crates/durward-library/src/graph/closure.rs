@@ -3,14 +3,14 @@
 
 use std::collections::{HashMap, HashSet};
 
+use durward_functions::jvm::{hash_code, hash_set_order, hash_table_order};
+use durward_functions::limits::ELEMENTS_MAX;
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::value::Object;
 use foldhash::fast::RandomState;
 use smol_str::SmolStr;
 
 use super::{edges, node};
-use crate::jvm::{hash_code, hash_set_order, hash_table_order};
-use crate::limits::ELEMENTS_MAX;
 
 /// How many entries of closures one call may read to join them: a second's work at most.
 const STEPS_MAX: usize = 100_000_000;

@@ -3,7 +3,7 @@
 //! The way there is part of the meaning: what stands between brackets becomes a class of Java's regular expressions, with
 //! its intersections (`[a-z&&[^x]]`) and its errors, and a `*` does not match line ends.
 
-use crate::jvm;
+use durward_functions::jvm;
 
 /// How deep alternatives may nest, as in SAPL.
 const DEPTH_MAX: usize = 50;

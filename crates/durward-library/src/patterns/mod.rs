@@ -12,6 +12,10 @@ mod tests;
 
 use std::sync::LazyLock;
 
+use durward_functions::argument::{array, number, text};
+use durward_functions::jvm;
+use durward_functions::limits::TEXT_LENGTH_MAX;
+use durward_functions::table::row;
 use durward_ir::Value;
 use durward_ir::datatype::Decimal;
 use durward_ir::fault::{Evaluated, Fault};
@@ -19,10 +23,6 @@ use durward_ir::library::{LibraryFunction, Parameter};
 use durward_ir::structure::regex::{Regex, RegexMatch, compiled};
 use regex::RegexSet;
 
-use crate::argument::{array, number, text};
-use crate::jvm;
-use crate::limits::TEXT_LENGTH_MAX;
-use crate::table::row;
 use replace::Replacement;
 
 /// The longest pattern, in UTF-16 code units, as in SAPL.

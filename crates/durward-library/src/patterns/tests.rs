@@ -1,4 +1,7 @@
-use crate::check::{CallExample, all_called, array, call, decimal, faults, rows, values};
+use super::FUNCTIONS;
+use durward_functions::check::{CallExample, TestedLibrary, array, decimal, values};
+
+const LIBRARY: TestedLibrary = TestedLibrary(FUNCTIONS);
 
 fn globs() -> Vec<CallExample<'static>> {
     let glob = |pattern: &'static str, text: &'static str, delimiters, matches: &'static str| {
@@ -96,8 +99,8 @@ fn expressions() -> Vec<CallExample<'static>> {
 fn globs_and_expressions_match_as_in_java() {
     let mut all = globs();
     all.extend(expressions());
-    rows(&all);
-    all_called("patterns.", &all);
+    LIBRARY.rows(&all);
+    LIBRARY.all_called(&all);
 }
 
 #[test]
@@ -105,14 +108,14 @@ fn dangerous_expressions_are_refused() {
     let refused = "Invalid or dangerous regex pattern.";
     let dangerous = ["(a+)+", "(a|b)*", "(a*b)c*", "a{1,2}b{3,}", ".*.*", "a.+.+", "(", &"a|".repeat(101)];
     for pattern in dangerous {
-        faults(&[
+        LIBRARY.faults(&[
             ("patterns.findMatches", values![pattern, "a"], refused),
             ("patterns.findAllSubmatch", values![pattern, "a"], refused),
             ("patterns.replaceAll", values!["a", pattern, ""], refused),
             ("patterns.split", values![pattern, "a"], refused),
         ]);
     }
-    rows(&[("patterns.split", values![&*"a|".repeat(100), "b"], Ok(r#"["b",""]"#))]);
+    LIBRARY.rows(&[("patterns.split", values![&*"a|".repeat(100), "b"], Ok(r#"["b",""]"#))]);
 }
 
 #[test]
@@ -121,7 +124,7 @@ fn faults_say_what_is_wrong() {
     let nested = format!("{}{}", "{".repeat(52), "}".repeat(52));
     let template = |template: &str, why| ("patterns.matchTemplate", values![template, "a", "<", ">"], why);
     let limit = "Limit must be non-negative.";
-    faults(&[
+    LIBRARY.faults(&[
         glob("a[b", "Unclosed character class starting at position 1."),
         glob("\u{1f600}{b", "Unclosed alternative group starting at position 2."),
         glob("[]", "Invalid glob pattern: "),
@@ -153,25 +156,30 @@ fn long_texts_are_refused() {
     let pattern = "Pattern too long (max 1000 characters).";
     let input = "Input too long (max 100000 characters).";
     let (long, longer) = ("a".repeat(1001), "a".repeat(100_001));
-    faults(&[
+    LIBRARY.faults(&[
         ("patterns.matchGlob", values![&*long, "a", array![]], pattern),
         ("patterns.matchGlobWithoutDelimiters", values!["a", &*longer], input),
         ("patterns.findMatches", values![&*long, "a"], pattern),
         ("patterns.split", values!["a", &*longer], input),
     ]);
-    rows(&[("patterns.matchGlobWithoutDelimiters", values!["é*", &*"é".repeat(100_000)], Ok("true"))]);
+    LIBRARY.rows(&[(
+        "patterns.matchGlobWithoutDelimiters",
+        values!["é*", &*"é".repeat(100_000)],
+        Ok("true"),
+    )]);
 }
 
 #[test]
 fn at_most_ten_thousand_matches_are_given() {
     let count = |name: &str, text: &str| {
-        let given = call(name, &values!["a", text]).expect("matches");
+        let given = LIBRARY.call(name, &values!["a", text]).expect("matches");
         given.matches(',').count() + 1
     };
     let text = "a".repeat(10_001);
     assert_eq!(count("patterns.findMatches", &text), 10_000);
     assert_eq!(count("patterns.split", &text), 10_000);
-    let replaced = call("patterns.replaceAll", &values![&*"a".repeat(100_000), "a", &*"b".repeat(101)]);
+    let replaced =
+        LIBRARY.call("patterns.replaceAll", &values![&*"a".repeat(100_000), "a", &*"b".repeat(101)]);
     assert!(replaced.is_err_and(|why| why.contains("too long")));
 }
 
@@ -179,6 +187,6 @@ fn at_most_ten_thousand_matches_are_given() {
 fn looking_for_costly_expressions_ends() {
     // Each search goes to the end of the text.
     let text = "a".repeat(100_000);
-    let given = call("patterns.findMatches", &values!["a(?=[^b]*b|$)", &*text]);
+    let given = LIBRARY.call("patterns.findMatches", &values!["a(?=[^b]*b|$)", &*text]);
     assert!(given.is_err() || given.is_ok_and(|given| given == "[\"a\"]"));
 }

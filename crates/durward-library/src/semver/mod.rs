@@ -9,13 +9,13 @@ mod range;
 mod tests;
 mod version;
 
+use durward_functions::argument::{array, text};
+use durward_functions::jvm;
+use durward_functions::table::row;
 use durward_ir::Value;
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::{LibraryFunction, Parameter};
 
-use crate::argument::{array, text};
-use crate::jvm;
-use crate::table::row;
 use range::SemverRange;
 use version::SemverVersion;
 

@@ -5,7 +5,7 @@
 //! holds for no version.
 
 use super::version::{LENGTH_MAX, SemverVersion, is_build, is_numeric, is_pre_release};
-use crate::jvm;
+use durward_functions::jvm;
 
 /// Comparisons, all of which must hold, of which one group must hold.
 pub(super) struct SemverRange(Vec<Vec<(RangeOperator, SemverVersion)>>);

@@ -1,5 +1,8 @@
-use crate::check::{CallExample, all_called, array, faults, rows, values};
+use super::FUNCTIONS;
+use durward_functions::check::{CallExample, TestedLibrary, array, values};
 use durward_ir::Value;
+
+const LIBRARY: TestedLibrary = TestedLibrary(FUNCTIONS);
 
 fn results() -> Vec<CallExample<'static>> {
     vec![
@@ -85,13 +88,13 @@ fn results() -> Vec<CallExample<'static>> {
 #[test]
 fn functions_of_semver_compute_what_semver4j_computes() {
     let results = results();
-    rows(&results);
-    all_called("semver.", &results);
+    LIBRARY.rows(&results);
+    LIBRARY.all_called(&results);
 }
 
 #[test]
 fn faults_carry_the_message_of_semver4j() {
-    rows(&[
+    LIBRARY.rows(&[
         (
             "semver.parse",
             values!["1.0"],
@@ -142,7 +145,7 @@ fn faults_carry_the_message_of_semver4j() {
             Err("Invalid version in comparison: A number in a pre-release is too big.."),
         ),
     ]);
-    faults(&[
+    LIBRARY.faults(&[
         (
             "semver.maxSatisfying",
             values!["1.0.0", "*"],
@@ -193,7 +196,7 @@ fn ranges_hold_for_the_versions_of_npm_and_ivy() {
         // A part that is not understood is passed over.
         (">=1.0.0 nonsense", "1.0.0", "0.9.0"),
     ] {
-        rows(&[
+        LIBRARY.rows(&[
             ("semver.satisfies", values![inside, range], Ok("true")),
             ("semver.satisfies", values![outside, range], Ok("false")),
         ]);
@@ -203,7 +206,7 @@ fn ranges_hold_for_the_versions_of_npm_and_ivy() {
 /// What semver4j makes of these is not what npm makes of them; decisions must not differ all the same.
 #[test]
 fn ranges_that_semver4j_misreads_are_misread_alike() {
-    rows(&[
+    LIBRARY.rows(&[
         ("semver.satisfies", values!["9.9.9", "^0"], Ok("true")),
         ("semver.satisfies", values!["0.0.0", "^0.0"], Ok("false")),
         ("semver.satisfies", values!["1.0.0", "x"], Ok("false")),

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use crate::jvm;
+use durward_functions::jvm;
 
 /// The longest text that is read as a version or a range. Comparing pre-releases takes time quadratic in it.
 pub(super) const LENGTH_MAX: usize = 4096;

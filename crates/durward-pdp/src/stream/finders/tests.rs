@@ -242,9 +242,9 @@ fn extreme_numbers_and_clocks_do_no_harm() {
 }
 
 /// What the tests of the library's functions are signed with.
-const CERTIFICATE: &str = include_str!("../../../../durward-library/src/crypto/fixtures/plain.crt");
-const TOKENS: &str = include_str!("../../../../durward-library/src/crypto/fixtures/tokens");
-const KEY: &str = include_str!("../../../../durward-library/src/crypto/fixtures/rsa2048.pub");
+const CERTIFICATE: &str = include_str!("../../../../durward-library-crypto/src/crypto/fixtures/plain.crt");
+const TOKENS: &str = include_str!("../../../../durward-library-crypto/src/crypto/fixtures/tokens");
+const KEY: &str = include_str!("../../../../durward-library-crypto/src/crypto/fixtures/rsa2048.pub");
 
 #[test]
 fn a_certificate_changes_at_the_ends_of_its_validity() {

@@ -1,0 +1,81 @@
+//! The table of the library.
+
+use durward_functions::table::{row, row_of_any_number};
+use durward_ir::library::LibraryFunction;
+use durward_ir::library::Parameter::{Array, Number, Object, Text};
+
+use super::markup::MarkupLanguage;
+use super::overlay::OverlayOperation;
+use super::relate::GeometryRelation;
+use super::*;
+
+/// The functions of the library `geo`, overloads one by one.
+#[rustfmt::skip]
+pub const FUNCTIONS: &[LibraryFunction] = &[
+    row("geo.equalsExact", &[Object, Object], equals_exact,
+        "Whether two geometries have the same type and the same coordinates in the same order."),
+    row("geo.disjoint", &[Object, Object], disjoint,
+        "Whether two geometries have no point in common."),
+    row("geo.touches", &[Object, Object], |a| relation(a, GeometryRelation::Touches),
+        "Whether two geometries meet with their boundaries only."),
+    row("geo.crosses", &[Object, Object], |a| relation(a, GeometryRelation::Crosses),
+        "Whether one geometry goes through the other."),
+    row("geo.within", &[Object, Object], |a| contains(a, 1),
+        "Whether the second geometry, with its members taken together, contains the first."),
+    row("geo.contains", &[Object, Object], |a| contains(a, 0),
+        "Whether the first geometry, with its members taken together, contains the second."),
+    row("geo.overlaps", &[Object, Object], |a| relation(a, GeometryRelation::Overlaps),
+        "Whether two geometries of one dimension have a part in common, and each a part of its own."),
+    row("geo.intersects", &[Object, Object], |a| relation(a, GeometryRelation::Intersects),
+        "Whether two geometries have a point in common."),
+    row("geo.isWithinDistance", &[Object, Object, Number], is_within_distance,
+        "Whether the distance of two geometries is at most this, in the units of their coordinates."),
+    row("geo.isWithinGeodesicDistance", &[Object, Object, Number], is_within_geodesic_distance,
+        "Whether the distance of two geometries on the globe (WGS84) is at most this, in meters."),
+    row("geo.isSimple", &[Object], is_simple, "Whether no line, ring or point meets itself."),
+    row("geo.isValid", &[Object], is_valid, "Whether the rings of areas lie as they must, and lines have a length."),
+    row("geo.isClosed", &[Object], is_closed,
+        "Whether lines end where they begin; points do; an error for areas and collections."),
+    row("geo.buffer", &[Object, Number], buffer,
+        "The area within this distance of a geometry, with eight edges to a quarter circle."),
+    row("geo.boundary", &[Object], boundary,
+        "The rings of areas (one without holes is a `LinearRing`), the ends of lines; an error for collections."),
+    row("geo.centroid", &[Object], centroid, "The center of gravity, as a point."),
+    row("geo.convexHull", &[Object], convex_hull,
+        "The smallest convex geometry around all points."),
+    row_of_any_number("geo.union", Object, union, "What lies in any of the geometries; an error for collections."),
+    row("geo.intersection", &[Object, Object], |a| combination(a, OverlayOperation::Intersection),
+        "What lies in both geometries."),
+    row("geo.difference", &[Object, Object], |a| combination(a, OverlayOperation::Difference),
+        "What lies in the first geometry and not in the second; an error for collections."),
+    row("geo.symDifference", &[Object, Object], |a| combination(a, OverlayOperation::SymDifference),
+        "What lies in one geometry and not in the other; an error for collections."),
+    row("geo.distance", &[Object, Object], plane_distance,
+        "The distance of two geometries, in the units of their coordinates; 0 if one is empty."),
+    row("geo.geodesicDistance", &[Object, Object], geodesic_distance,
+        "The distance of two geometries on the globe (WGS84), in meters."),
+    row("geo.geoDistance", &[Object, Object, Text], geo_distance,
+        "As `geodesicDistance`, on the ellipsoid of a geographic reference system such as `EPSG:4258`; an error for others."),
+    row("geo.length", &[Object], length, "The length of lines and of the rings of areas."),
+    row("geo.area", &[Object], area, "The area of polygons without their holes."),
+    row("geo.subset", &[Object, Object], subset,
+        "Whether each member of the first collection equals one of the second."),
+    row("geo.atLeastOneMemberOf", &[Object, Object], at_least_one_member_of,
+        "Whether any member of the first collection equals one of the second."),
+    row("geo.bagSize", &[Object], bag_size,
+        "How many members a collection has; 1 for any other geometry."),
+    row("geo.oneAndOnly", &[Object], one_and_only,
+        "The only member of a collection; an error for anything else."),
+    row("geo.geometryIsIn", &[Object, Object], geometry_is_in,
+        "Whether the geometry equals a member of the collection; an error if that is not a collection."),
+    row_of_any_number("geo.geometryBag", Object, geometry_bag, "A collection of the geometries."),
+    row("geo.flattenGeometryBag", &[Array], flatten_geometry_bag, "A collection of the geometries of an array."),
+    row("geo.milesToMeter", &[Number], |a| converted(a, miles_to_meter), "Miles in meters."),
+    row("geo.yardToMeter", &[Number], |a| converted(a, yard_to_meter), "Yards in meters."),
+    row("geo.degreeToMeter", &[Number], |a| converted(a, degree_to_meter), "Degrees along a great circle in meters."),
+    row("geo.kmlToGeoJSON", &[Text], |a| markup_to_geojson(a, MarkupLanguage::Kml),
+        "The geometries of a KML document; an error where it has none."),
+    row("geo.wktToGeoJSON", &[Text], wkt_to_geojson, "A geometry of well-known text."),
+    row("geo.gml3ToGeoJSON", &[Text], |a| markup_to_geojson(a, MarkupLanguage::Gml3), "The geometries of a GML 3 document."),
+    row("geo.gml2ToGeoJSON", &[Text], |a| markup_to_geojson(a, MarkupLanguage::Gml2), "The geometries of a GML 2 document."),
+];
