@@ -1,5 +1,5 @@
 //! One folder for each protocol that is answered; none knows another. `callers` is what those share whose callers ask about users of their
-//! own; what those over HTTP share is in `durward-common`, and those by which users log in with a browser or are provisioned are in `durward-logins`.
+//! own; what those over HTTP share is in `durward-common`, and those for logins, sessions and tokens, and by which users are provisioned, are in `durward-logins`.
 
 pub(crate) mod authzen;
 pub(crate) mod brokers;
