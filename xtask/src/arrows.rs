@@ -9,8 +9,8 @@ use crate::metadata::{self, Metadata, Package};
 use crate::sources::{is_tests, sources, up_to_tests};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The crates that decide, and the one that knows who asks: no clock, no socket, no runtime.
-const KERNEL: [&str; 14] = [
+/// The crates that decide, and the two that know who asks: no clock, no socket, no runtime.
+const KERNEL: [&str; 15] = [
     "durward-ir",
     "durward-functions",
     "durward-library-formats",
@@ -24,6 +24,7 @@ const KERNEL: [&str; 14] = [
     "durward-index",
     "durward-plan",
     "durward-pdp",
+    "durward-session-table",
     "durward-identity",
 ];
 

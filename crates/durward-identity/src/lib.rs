@@ -65,16 +65,15 @@
 //! No LDAP, no NATS, no HTTP: they implement [`user::UserStore`], and carry the effects of [`protocol::SessionNode`].
 
 pub mod audit;
-mod entropy;
-mod error;
 mod hex;
 pub mod jwt;
 pub mod login;
-mod moment;
 pub mod passkey;
 pub mod protocol;
 pub mod session;
 pub mod user;
+
+use durward_session_table::{entropy, error, moment};
 
 pub use entropy::{Entropy, SystemEntropy};
 pub use error::IdentityError;

@@ -70,11 +70,13 @@ pub struct Counters(Lanes<[AtomicU64; NAMES.len()]>);
 
 impl Counters {
     /// One more.
+    #[inline]
     pub(crate) fn count(&self, counter: Counter) {
         self.count_many(counter, 1);
     }
 
     /// So many more.
+    #[inline]
     pub(crate) fn count_many(&self, counter: Counter, many: usize) {
         let (_, lane) = self.0.mine();
         if let Some(cell) = lane.get(counter as usize) {

@@ -256,6 +256,7 @@ impl UserDirectory for Embedded {
         Box::pin(async move { Ok(self.store.account(user)?) })
     }
 
+    #[inline]
     fn account_at_hand(&self, user: &User) -> Option<Result<Option<Arc<Account>>, DirectoryFault>> {
         Some(self.store.shared_account(user).map_err(DirectoryFault::from))
     }

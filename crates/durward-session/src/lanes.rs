@@ -23,6 +23,7 @@ thread_local! {
 static NEXT_LANE: AtomicUsize = AtomicUsize::new(0);
 
 /// The number of this thread's lane, below [`LANES`].
+#[inline]
 fn lane() -> usize {
     LANE.with(|lane| {
         let number = lane.get().unwrap_or_else(|| NEXT_LANE.fetch_add(1, Ordering::Relaxed) % LANES);
@@ -42,6 +43,7 @@ impl<T> Lanes<T> {
 
     /// The lane of the thread that asks, and its number, from 0 to [`Lanes::COUNT`] - 1.
     #[expect(clippy::indexing_slicing, reason = "the number of a lane is less than their count")]
+    #[inline]
     pub fn mine(&self) -> (usize, &T) {
         let number = lane();
         (number, &self.0[number].0)

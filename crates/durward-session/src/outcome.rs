@@ -346,6 +346,7 @@ impl Who {
     ///
     /// # Errors
     /// None of a token that was sealed here: its names have been looked at.
+    #[inline]
     pub(crate) fn of(claims: &SessionClaims<'_>) -> Result<Who, Refusal> {
         let user = User::new(claims.realm, claims.subject).map_err(|_| Refusal::Malformed)?;
         let SessionClaims { id, stamp, ends, idle, level, .. } = *claims;

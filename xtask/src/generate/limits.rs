@@ -22,7 +22,7 @@ Names in capitals are constants. Names in small letters are fields with their de
 ";
 
 /// An index refuses nothing: past its limits it only spares less work.
-const CRATES: [&str; 27] = [
+const CRATES: [&str; 28] = [
     "durward-ir",
     "durward-jwt",
     "durward-functions",
@@ -37,6 +37,7 @@ const CRATES: [&str; 27] = [
     "durward-plan",
     "durward-pdp",
     "durward-bundle",
+    "durward-session-table",
     "durward-identity",
     "durward-session",
     "durward-wire",

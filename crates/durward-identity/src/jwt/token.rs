@@ -257,6 +257,8 @@ impl SigningKeys {
     ///
     /// # Errors
     /// It may not be believed.
+    // Of a token that is the subject of a decision: `inline`, and so optimised where it is called.
+    #[inline]
     pub fn verify_own(&self, now: Moment, token: &str, issuer: &str) -> Result<Claims, JwtRefusal> {
         let find = |id: &str| self.find(id, now).map(|key| (key.public(), key.algorithm()));
         let claims = open(token, find)?;
@@ -283,6 +285,7 @@ impl SigningKeys {
 }
 
 /// The claims of a token that the key verifies which its header names, by that key's algorithm; nothing of them is looked at.
+#[inline]
 pub(super) fn open<'k>(
     token: &str,
     find: impl FnOnce(&str) -> Option<(&'k PublicKey, Algorithm)>,

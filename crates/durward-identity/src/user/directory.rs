@@ -397,6 +397,7 @@ impl Directory {
         journal.append(&slices(&texts(named.iter().map(|(_, entry)| entry))?))
     }
 
+    #[inline]
     pub(super) fn table(&self) -> RwLockReadGuard<'_, AccountTable> {
         self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -452,6 +453,8 @@ impl UserStore for Directory {
         Ok(self.shared_account(user)?.map(Arc::unwrap_or_clone))
     }
 
+    // Asked with every request that shows a session: `inline`, and so optimised where a directory becomes a `dyn UserStore`.
+    #[inline]
     fn shared_account(&self, user: &User) -> Result<Option<Arc<Account>>, IdentityError> {
         Ok(self.table().users.get(user).cloned())
     }

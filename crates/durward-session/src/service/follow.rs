@@ -200,11 +200,13 @@ impl Service {
         true
     }
 
+    #[inline]
     fn is_swept(&self) -> bool {
         self.0.is_swept.load(Ordering::Acquire)
     }
 
     /// What a token says, unless its session is one of those that [`Service::sweep`] has yet to end.
+    #[inline]
     pub(super) fn unless_due<'b>(&self, claims: SessionClaims<'b>) -> Result<SessionClaims<'b>, Refusal> {
         if self.is_swept() {
             return Ok(claims);

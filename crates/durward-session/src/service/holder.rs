@@ -39,6 +39,7 @@ impl Service {
 
     /// What [`Service::session`] and [`Service::shared_account`] say of a token, whose session counts as used, where nothing has to be waited for
     /// and it is no error; `None` otherwise, and then nothing was counted.
+    #[inline]
     pub fn session_here(&self, token: &str) -> Option<(Who, Session, Arc<Account>)> {
         let parts = &self.0.parts;
         if parts.sessions.gate() != ValidationGate::Open || !is_of_length(token) {

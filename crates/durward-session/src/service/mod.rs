@@ -270,6 +270,7 @@ impl Service {
     }
 
     /// The time, by the service's clock.
+    #[inline]
     pub fn now(&self) -> Moment {
         (self.0.parts.clock)()
     }
@@ -280,6 +281,10 @@ impl Service {
     ///
     /// # Errors
     /// The token is refused: whoever presented it is to be told no more than that, save [`Refusal::Unavailable`].
+    // A validation may come with every request, a login comes seldom: `release` does not optimise this crate. This, the other ways to
+    // validate and what they call here are `inline`, and so compiled, and optimised, in the crate that calls them; so is what
+    // `session_here` asks of users that are in memory, and what counts.
+    #[inline]
     pub fn validate_now<'b>(
         &self,
         token: &str,
@@ -295,6 +300,7 @@ impl Service {
     }
 
     /// Whether a validation must have a permit: in the mode `assured-read`.
+    #[inline]
     pub fn asks_store(&self) -> bool {
         self.0.parts.sessions.gate() == ValidationGate::Asking
     }
@@ -304,6 +310,7 @@ impl Service {
     ///
     /// # Errors
     /// Within: the token is refused, also with [`Refusal::Unavailable`] where the node comes to know too little at that moment.
+    #[inline]
     pub fn validate_here<'b>(
         &self,
         token: &str,
@@ -327,6 +334,7 @@ impl Service {
     }
 
     /// Refuses what is no token by its length.
+    #[inline]
     fn has_length(&self, token: &str) -> Result<(), Refusal> {
         if is_of_length(token) {
             return Ok(());
@@ -364,6 +372,7 @@ impl Service {
     ///
     /// # Errors
     /// The token is refused.
+    #[inline]
     pub fn validate_with<'b>(
         &self,
         permit: FreshnessProof,
@@ -394,6 +403,7 @@ impl Service {
         claims.and_then(|claims| Who::of(&claims))
     }
 
+    #[inline]
     fn counted<'b>(&self, result: Result<SessionClaims<'b>, Refusal>) -> Result<SessionClaims<'b>, Refusal> {
         let result = result.and_then(|claims| self.unless_due(claims));
         self.count(match &result {
@@ -456,6 +466,7 @@ impl Service {
     }
 
     /// What is known of a session, if it is there.
+    #[inline]
     fn known(&self, who: &Who) -> Result<Session, Failed> {
         self.0.parts.sessions.get(&who.user, who.id).ok_or(Failed::NoSession)
     }
@@ -508,6 +519,7 @@ impl Service {
         Ok(Granted { token, id, user: who.user.clone(), level, ends, idle, device: None })
     }
 
+    #[inline]
     fn count(&self, counter: Counter) {
         self.0.parts.counters.count(counter);
     }
@@ -561,6 +573,7 @@ pub(crate) fn of_session(event: AuditEvent, user: &User, id: SessionId) -> Audit
 }
 
 /// Whether a text is as long as a token can be.
+#[inline]
 fn is_of_length(token: &str) -> bool {
     (1..=TOKEN_LENGTH_MAX).contains(&token.len())
 }

@@ -5,8 +5,7 @@ use super::line::{BlockingCount, CountedBy};
 use super::{LoginThrottle, ReadyTickets};
 use crate::{CLOCK_SKEW_MAX, Moment};
 
-/// How many changes one record holds.
-pub const COUNT_CHANGES_MAX: usize = 1024;
+pub use durward_session_table::{COUNT_CHANGES_MAX, CountChange, GuessNews};
 
 /// How many changes wait until they are told; further ones are counted here alone.
 const UNTOLD_MAX: usize = 4096;
@@ -16,25 +15,6 @@ const FORGIVEN: u8 = 0x80;
 
 /// Stands for a table where an operator forgives a user, at their usual addresses too.
 const BY_OPERATOR: u8 = 7 | FORGIVEN;
-
-/// Changes of counts on one node. Nothing in it names a user or an address.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GuessNews {
-    /// Which node tells: a number that it has drawn when it started.
-    pub from: u64,
-    /// When, by its clock.
-    pub at: Moment,
-    /// What changed. At most [`COUNT_CHANGES_MAX`].
-    pub changes: Vec<CountChange>,
-}
-
-/// One failure in one count, or that its failures are forgiven.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CountChange {
-    /// Which table counts, and whether it forgives.
-    pub(crate) table: u8,
-    pub(crate) key: u64,
-}
 
 /// What this node has to tell.
 #[derive(Debug)]

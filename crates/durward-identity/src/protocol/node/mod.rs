@@ -19,14 +19,14 @@ use crate::entropy::{Entropy, bytes};
 use crate::moment::Stamps;
 use crate::session::{
     ClusterKey, Confirmation, Revocation, RevocationReach, SealedKey, SessionRecord, SessionTable,
-    TOUCHES_MAX, Touch, ValidationGate,
+    TOUCHES_MAX, TableWriter, Touch, ValidationGate,
 };
 use crate::{IdentityError, Moment};
 
 /// One node of a cluster, or the only one.
 pub struct SessionNode {
     settings: NodeSettings,
-    sessions: Arc<SessionTable>,
+    sessions: TableWriter,
     cluster: ClusterKey,
     entropy: Arc<dyn Entropy>,
     stamps: Stamps,
@@ -61,6 +61,7 @@ impl SessionNode {
         entropy: Arc<dyn Entropy>,
     ) -> Result<SessionNode, IdentityError> {
         let name = u64::from_be_bytes(bytes(&*entropy)?);
+        let sessions = TableWriter::new(sessions);
         sessions.set_gate(ValidationGate::Closed);
         Ok(SessionNode {
             settings,
@@ -86,7 +87,7 @@ impl SessionNode {
 
     /// The sessions that this node changes and all threads read.
     pub fn sessions(&self) -> &Arc<SessionTable> {
-        &self.sessions
+        self.sessions.table()
     }
 
     /// What it can promise at the moment.

@@ -5,7 +5,7 @@ use super::link::StoreLink;
 use crate::Moment;
 use crate::protocol::message::{AskId, AskOutcome, Lack, NodeEffect};
 use crate::protocol::settings::{Mode, OnLost};
-use crate::session::{FreshnessProof, ValidationGate};
+use crate::session::ValidationGate;
 
 impl SessionNode {
     pub(super) fn permit(&mut self, now: Moment, ask: AskId, effects: &mut Vec<NodeEffect>) {
@@ -29,7 +29,7 @@ impl SessionNode {
             Mode::AssuredRead => stale,
         };
         if is_open {
-            AskOutcome::Permit(FreshnessProof(()))
+            AskOutcome::Permit(self.sessions.permit())
         } else {
             AskOutcome::Unavailable(self.lack().unwrap_or(Lack::Store))
         }
@@ -40,7 +40,7 @@ impl SessionNode {
         effects.extend(
             ready
                 .into_iter()
-                .map(|ask| NodeEffect::Answer { ask, answer: AskOutcome::Permit(FreshnessProof(())) }),
+                .map(|ask| NodeEffect::Answer { ask, answer: AskOutcome::Permit(self.sessions.permit()) }),
         );
     }
 }

@@ -5,7 +5,7 @@ use super::link::StoreLink;
 use crate::Moment;
 use crate::protocol::message::{AskId, AskOutcome, Lack, NodeEffect};
 use crate::protocol::settings::Mode;
-use crate::session::{SealKey, SealedKey, SessionRecord, SessionTable, TOUCHES_MAX};
+use crate::session::{SealKey, SealedKey, SessionRecord, TOUCHES_MAX, TableWriter};
 
 impl SessionNode {
     pub(super) fn tick(&mut self, now: Moment, effects: &mut Vec<NodeEffect>) {
@@ -66,7 +66,7 @@ impl SessionNode {
 
     /// Goes through the table twice in the time in which uses are told.
     pub(super) fn sweep(&mut self, now: Moment, started: Moment, effects: &mut Vec<NodeEffect>) {
-        let turns = SessionTable::turns() as u64;
+        let turns = TableWriter::turns() as u64;
         let pass_ms =
             u64::try_from(self.sessions.settings().told_every.as_millis() / 2).unwrap_or(u64::MAX).max(1);
         let elapsed_ms = now.ms().saturating_sub(started.ms());

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::checker::{IssuedSession, Life, Scope};
 use super::world::{Fault, NODES, USERS, Waiting, Waits, World};
 use crate::protocol::{AskOutcome, Mode, NodeEvent};
-use crate::session::{FreshnessProof, Level, Properties, Scratch, SessionChange, SessionId, User};
+use crate::session::{
+    FreshnessProof, Level, Properties, Scratch, SessionChange, SessionId, TableWriter, User,
+};
 
 pub(super) fn user(number: usize) -> User {
     User::new("/", &format!("user{number}")).unwrap()
@@ -121,13 +123,18 @@ impl World {
             self.handle(node, NodeEvent::Validate { ask });
             return;
         }
-        let permit = (self.fault == Fault::NeverAsks).then_some(FreshnessProof(()));
+        let permit = (self.fault == Fault::NeverAsks).then(|| self.permit(node));
         let (at, now) = (self.nodes[node].life, self.now);
         if self.is_accepted(node, session, permit)
             && let Err(violation) = self.checker.accepted(&self.checker.sessions[session], at, now)
         {
             self.violation = Some(violation);
         }
+    }
+
+    /// A permit that nobody asked the store for.
+    fn permit(&self, node: usize) -> FreshnessProof {
+        TableWriter::new(self.nodes[node].sessions.clone()).permit()
     }
 
     fn is_accepted(&self, node: usize, session: usize, permit: Option<FreshnessProof>) -> bool {
@@ -205,7 +212,7 @@ impl World {
         for simulated in &self.nodes {
             for (number, issued) in self.checker.sessions.iter().enumerate() {
                 let Life { node, .. } = simulated.life;
-                let is_accepted = self.is_accepted(node, number, Some(FreshnessProof(())));
+                let is_accepted = self.is_accepted(node, number, Some(self.permit(node)));
                 let is_excused = self.fault == Fault::ClocksApart && !is_accepted;
                 let checked = if is_excused {
                     Ok(())

@@ -47,14 +47,16 @@ pub struct Session {
 
 /// Whether a store has confirmed a session, or one node alone knows of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Confirmation {
+pub enum Confirmation {
+    /// A store has it.
     Confirmed,
+    /// This node knows of it, and perhaps nobody else.
     Unconfirmed,
 }
 
 /// Which sessions a revocation of a user, or of all, comes after, besides those whose stamps say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RevocationReach {
+pub enum RevocationReach {
     /// After all that this node knows: it was asked for here, or another node told of it, where there is no store.
     Known,
     /// After all that the store confirmed: this node reads the store in order, and has come to the revocation.

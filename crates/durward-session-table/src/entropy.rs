@@ -26,7 +26,7 @@ impl Entropy for SystemEntropy {
 ///
 /// # Errors
 /// As of [`Entropy::fill`].
-pub(crate) fn bytes<const N: usize>(entropy: &dyn Entropy) -> Result<[u8; N], IdentityError> {
+pub fn bytes<const N: usize>(entropy: &dyn Entropy) -> Result<[u8; N], IdentityError> {
     let mut bytes = [0; N];
     entropy.fill(&mut bytes)?;
     Ok(bytes)

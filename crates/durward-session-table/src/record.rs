@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use super::codec::{RecordReader, RecordWriter};
+use super::guesses::{COUNT_CHANGES_MAX, CountChange, GuessNews};
 use super::name::{Level, Properties, SessionId, User};
-use crate::login::{COUNT_CHANGES_MAX, CountChange, GuessNews};
 use crate::{IdentityError, Moment, Stamp};
 
 /// The form that is written and read.

@@ -31,6 +31,9 @@ impl fmt::Display for IdentityError {
 impl std::error::Error for IdentityError {}
 
 /// A failure in one line.
-pub(crate) fn failed<T>(message: impl Into<String>) -> Result<T, IdentityError> {
+///
+/// # Errors
+/// Always: with this message, lower case, no full stop.
+pub fn failed<T>(message: impl Into<String>) -> Result<T, IdentityError> {
     Err(IdentityError::new(message))
 }

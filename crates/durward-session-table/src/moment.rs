@@ -79,19 +79,19 @@ impl Stamp {
 /// Gives stamps: a clock that never goes back and is never behind a stamp it was shown (a hybrid logical clock). With a
 /// clock 30 s behind the others', stamps run ahead of that clock; the order of what is known is kept.
 #[derive(Debug, Default)]
-pub(crate) struct Stamps {
+pub struct Stamps {
     last: Stamp,
 }
 
 impl Stamps {
     /// A stamp larger than all given or seen.
-    pub(crate) fn next(&mut self, now: Moment) -> Stamp {
+    pub fn next(&mut self, now: Moment) -> Stamp {
         self.last = Stamp(now.0.saturating_mul(1000).max(self.last.0.saturating_add(1)));
         self.last
     }
 
     /// Takes note of a stamp that another node gave. One from a clock that is out of its mind is not followed.
-    pub(crate) fn see(&mut self, stamp: Stamp, now: Moment) {
+    pub fn see(&mut self, stamp: Stamp, now: Moment) {
         self.last = self.last.max(stamp.sane(now));
     }
 }

@@ -129,8 +129,8 @@ impl User {
         self.key.get(usize::from(self.realm_length) + 1..).unwrap_or_default()
     }
 
-    /// Realm, zero byte, subject.
-    pub(crate) fn key(&self) -> &str {
+    /// Realm, zero byte, subject: a text that no other user has.
+    pub fn key(&self) -> &str {
         &self.key
     }
 

@@ -3,6 +3,8 @@
 //! It has 256 parts, each with a lock of its own; a user's sessions are in one part. Validation takes the part's lock for
 //! reading, and writes only to note a use, once a second at most for a session.
 
+mod writer;
+
 use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -13,13 +15,14 @@ use arc_swap::ArcSwap;
 use foldhash::fast::SeedableRandomState;
 
 use super::ended::EndedSessions;
-use super::key::{KeyRing, SealKey};
+use super::key::KeyRing;
 use super::name::{Properties, SessionId, User};
-use super::record::{ENDED_MAX, LiveSession, Revocation, SessionChange, Touch};
-use super::shard::{Confirmation, LimitPolicy, RevocationReach, Session, Shard, TokenLookup};
+use super::record::LiveSession;
+use super::shard::{Confirmation, LimitPolicy, Session, Shard, TokenLookup};
 use super::token::{self, Refusal, Scratch, SessionClaims};
-use crate::entropy::Entropy;
-use crate::{CLOCK_SKEW_MAX, IdentityError, Moment, Stamp};
+use crate::{CLOCK_SKEW_MAX, Moment, Stamp};
+
+pub use writer::TableWriter;
 
 /// How many parts the table has: far more than there are cores.
 const SHARDS: usize = 256;
@@ -80,10 +83,10 @@ pub enum Purpose {
     Look,
 }
 
-/// That a node knew everything that was acknowledged when this was asked for. Only [`crate::protocol`] makes one; it is good for
+/// That a node knew everything that was acknowledged when this was asked for. Only [`TableWriter::permit`] makes one; it is good for
 /// one validation.
 #[derive(Debug, PartialEq, Eq)]
-pub struct FreshnessProof(pub(crate) ());
+pub struct FreshnessProof(());
 
 /// Alone on its cache lines, so that two parts do not slow each other.
 #[repr(align(128))]
@@ -126,8 +129,8 @@ impl SessionTable {
     }
 
     /// As `new`, but with the same order in its tables for the same seed: a simulation must tell its story again.
-    #[cfg(test)]
-    pub(crate) fn seeded(settings: SessionSettings, seed: u64) -> SessionTable {
+    #[cfg(feature = "testing")]
+    pub fn seeded(settings: SessionSettings, seed: u64) -> SessionTable {
         let shared = foldhash::SharedSeed::global_fixed();
         SessionTable::hashed(settings, SeedableRandomState::with_seed(seed, shared))
     }
@@ -344,47 +347,9 @@ impl SessionTable {
         }
     }
 
-    pub(crate) fn set_gate(&self, gate: ValidationGate) {
-        self.gate.store(gate as u8, Ordering::Release);
-    }
-
     /// The keys in use.
     pub fn ring(&self) -> KeyRing {
         KeyRing::clone(&self.ring.load())
-    }
-
-    /// Takes a key into use.
-    ///
-    /// # Errors
-    /// There are too many.
-    pub(crate) fn add_key(&self, key: SealKey, now: Moment) -> Result<(), IdentityError> {
-        self.ring.store(std::sync::Arc::new(self.ring.load().with(key, now, self.settings.lifetime_max)?));
-        Ok(())
-    }
-
-    /// The token of a session.
-    ///
-    /// # Errors
-    /// There is no key, or no randomness.
-    pub(crate) fn seal(
-        &self,
-        entropy: &dyn Entropy,
-        now: Moment,
-        live: &LiveSession,
-    ) -> Result<String, IdentityError> {
-        let LiveSession { user, id, stamp, ends, idle, level, .. } = live;
-        let (realm, subject, key) = (user.realm(), user.subject(), user.key());
-        let claims = SessionClaims {
-            id: *id,
-            stamp: *stamp,
-            ends: *ends,
-            idle: *idle,
-            level: *level,
-            realm,
-            subject,
-            key,
-        };
-        token::seal(&self.ring.load(), entropy, now, &claims)
     }
 
     /// Why a user may not have one more session, if so. Others may come first.
@@ -393,7 +358,7 @@ impl SessionTable {
     }
 
     /// Whether a user may have one more session, beside those that are under way; which ones must end for it.
-    pub(crate) fn admit(&self, user: &User, under_way: usize) -> Result<Vec<Session>, SessionLimitReached> {
+    fn admit(&self, user: &User, under_way: usize) -> Result<Vec<Session>, SessionLimitReached> {
         if self.known() >= self.settings.sessions_max {
             return Err(SessionLimitReached::Node);
         }
@@ -412,150 +377,6 @@ impl SessionTable {
                 Ok(sessions)
             }
         }
-    }
-
-    /// Notes a login down.
-    pub(crate) fn insert(&self, live: &LiveSession, used: Moment, standing: Confirmation) {
-        self.seen.fetch_max(live.stamp.us(), Ordering::Relaxed);
-        if standing == Confirmation::Confirmed {
-            self.confirmed.fetch_max(live.stamp.us(), Ordering::Relaxed);
-        }
-        if live.stamp <= self.all_before() {
-            return;
-        }
-        let mut part = self.part(live.user.key()).write();
-        if !self.ended.contains(live.id) && part.insert(live, used, standing) {
-            self.live.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// The largest stamp of a session of a user, of which this node knows.
-    pub(crate) fn newest_of(&self, user: &User) -> Option<Stamp> {
-        self.list(user).iter().map(|session| session.stamp).max()
-    }
-
-    /// The largest stamp of a session of which this node has heard.
-    pub(crate) fn newest(&self) -> Stamp {
-        Stamp::from_us(self.seen.load(Ordering::Relaxed))
-    }
-
-    /// Ends sessions.
-    pub(crate) fn revoke(&self, revocation: &Revocation, now: Moment, reach: RevocationReach) {
-        // The stamps that it ends may be ahead by as much as clocks differ, and are believed for as much longer.
-        let until = now.plus(self.settings.lifetime_max).plus(2 * CLOCK_SKEW_MAX);
-        match revocation {
-            Revocation::Session { user, id, ends } => {
-                self.revoked.fetch_add(usize::from(self.ended.insert(*id, *ends)), Ordering::Relaxed);
-                let ended = self.part(user.key()).write().end(*id);
-                self.live.fetch_sub(usize::from(ended), Ordering::Relaxed);
-            }
-            Revocation::User { user, before: stamp } => {
-                let stamp = stamp.sane(now);
-                let until = until.max(now.plus(self.settings.devices_max).plus(2 * CLOCK_SKEW_MAX));
-                let mut part = self.part(user.key()).write();
-                self.end_before(&mut part, Some(user.key()), stamp, reach);
-                let before = part.revoked_count();
-                let ended = part.revoke_user(user.key(), stamp, until);
-                self.count(&part, before, ended);
-            }
-            Revocation::Ended { sessions } => self.revoke_ended(sessions),
-            // Those in the table go at the next sweep; nobody gets in with them from here on.
-            Revocation::All { before } => {
-                let stamp = before.sane(now);
-                self.all_before.fetch_max(stamp.us(), Ordering::AcqRel);
-                let newest = match reach {
-                    RevocationReach::Known => &self.seen,
-                    RevocationReach::Confirmed | RevocationReach::Stamped => &self.confirmed,
-                };
-                if newest.load(Ordering::Relaxed) > stamp.us() {
-                    self.parts.iter().for_each(|part| self.end_before(&mut part.write(), None, stamp, reach));
-                }
-            }
-        }
-    }
-
-    /// Ends the sessions that a revocation comes after, though their stamps are after its own: who revoked had not heard of them and has a
-    /// clock behind theirs, by whatever. The order counts, and no clock. They are ended one by one: a later stamp for the revocation
-    /// itself would end sessions that the store has after it, on those nodes alone that still held the ones before it.
-    fn end_before(&self, part: &mut Shard, key: Option<&str>, stamp: Stamp, reach: RevocationReach) {
-        for (id, ends) in part.before_in_order(key, stamp, reach) {
-            // First said, then taken out, under the part's lock: see `note`.
-            self.revoked.fetch_add(usize::from(self.ended.insert(id, ends)), Ordering::Relaxed);
-            self.live.fetch_sub(usize::from(part.end(id)), Ordering::Relaxed);
-        }
-    }
-
-    /// Whose sessions they are was not said: where there are any, they are looked for in all parts.
-    fn revoke_ended(&self, sessions: &[(SessionId, Moment)]) {
-        for (id, ends) in sessions {
-            self.revoked.fetch_add(usize::from(self.ended.insert(*id, *ends)), Ordering::Relaxed);
-            if self.live_count() > 0 {
-                let ended = self.parts.iter().any(|part| part.write().end(*id));
-                self.live.fetch_sub(usize::from(ended), Ordering::Relaxed);
-            }
-        }
-    }
-
-    /// Keeps the counts right after a part was changed under its lock.
-    fn count(&self, part: &Shard, revoked_before: usize, ended: usize) {
-        let revoked = part.revoked_count();
-        if revoked >= revoked_before {
-            self.revoked.fetch_add(revoked - revoked_before, Ordering::Relaxed);
-        } else {
-            self.revoked.fetch_sub(revoked_before - revoked, Ordering::Relaxed);
-        }
-        self.live.fetch_sub(ended, Ordering::Relaxed);
-    }
-
-    pub(crate) fn touch(&self, touch: &Touch) {
-        self.part(touch.user.key()).write().touch(touch.id, touch.at.seconds());
-    }
-
-    pub(crate) fn change(&self, user: &User, id: SessionId, change: &SessionChange) {
-        self.part(user.key()).write().change(id, change);
-    }
-
-    /// Ends what is no session, and is remembered as those that ended are.
-    pub(crate) fn recall(&self, id: SessionId, ends: Moment) {
-        self.revoked.fetch_add(usize::from(self.ended.insert(id, ends)), Ordering::Relaxed);
-    }
-
-    /// Drops what has ended from one part of the table, `turn` modulo their number; adds the uses that others should know of.
-    pub(crate) fn sweep(&self, now: Moment, turn: usize, touches: &mut Vec<Touch>) {
-        let Some(part) = self.parts.get(turn % SHARDS) else { return };
-        let mut part = part.write();
-        let before = part.revoked_count();
-        let ended = part.sweep(now.seconds(), self.slack_s(), self.all_before(), touches);
-        self.count(&part, before, ended);
-        self.revoked.fetch_sub(self.ended.sweep(now, turn), Ordering::Relaxed);
-    }
-
-    /// How many turns [`SessionTable::sweep`] takes for the whole table.
-    pub(crate) const fn turns() -> usize {
-        SHARDS
-    }
-
-    /// What has ended, beside what [`SessionTable::snapshot_of_part`] tells.
-    pub(crate) fn snapshot_of_ended(&self) -> Vec<Revocation> {
-        let mut revocations = vec![Revocation::All { before: self.all_before() }];
-        let ended = self.ended.all();
-        revocations.extend(ended.chunks(ENDED_MAX).map(|some| Revocation::Ended { sessions: some.to_vec() }));
-        revocations
-    }
-
-    /// The sessions of a part of the table with their last use, and which users' were ended up to when. Nothing where there are no
-    /// more parts. For a node that asks another what it knows.
-    #[expect(clippy::type_complexity, reason = "two lists for one caller")]
-    pub(crate) fn snapshot_of_part(
-        &self,
-        number: usize,
-    ) -> Option<(Vec<(LiveSession, Moment)>, Vec<Revocation>)> {
-        let part = self.parts.get(number)?.read();
-        let users = part.revoked_users();
-        let revocations = users.map(|(user, before)| Revocation::User { user, before }).collect();
-        // What was revoked with all and is not swept yet must not come back where the clock was set back meanwhile.
-        let is_live = |(live, _): &(LiveSession, Moment)| live.stamp > self.all_before();
-        Some((part.live().filter(is_live).collect(), revocations))
     }
 
     fn all_before(&self) -> Stamp {
