@@ -1,7 +1,7 @@
 //! Policy text: whatever can be read is lowered, and neither panics, hangs or recurses without end.
 
-use durward_xacml::lower::{Options, lower};
-use durward_xacml::policy::{Limits, read_policy};
+use durward_xacml_policies::lower::{Options, lower};
+use durward_xacml_policies::policy::{Limits, read_policy};
 
 pub(crate) fn run(text: &[u8]) {
     match read_policy("fuzz.xml", text, &Limits::default()) {

@@ -10,7 +10,7 @@ use crate::sources::{is_tests, sources, up_to_tests};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The crates that decide, and the two that know who asks: no clock, no socket, no runtime.
-const KERNEL: [&str; 15] = [
+const KERNEL: [&str; 16] = [
     "durward-ir",
     "durward-functions",
     "durward-library-formats",
@@ -19,6 +19,7 @@ const KERNEL: [&str; 15] = [
     "durward-library-crypto",
     "durward-library",
     "durward-xacml",
+    "durward-xacml-policies",
     "durward-subscription",
     "durward-sapl",
     "durward-index",

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use durward_ir::combine::Effects;
 use durward_ir::program::{Node, NodeId, Program, SetKind};
-use durward_xacml::lower::Ties;
-use durward_xacml::tree;
+use durward_xacml_policies::lower::Ties;
+use durward_xacml_policies::tree;
 use smol_str::SmolStr;
 
 use crate::class::Class;

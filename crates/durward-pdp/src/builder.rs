@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use durward_index::{IndexKind, Settings};
 use durward_ir::combine::Algorithm;
 use durward_xacml::multiple::ResourceHierarchy;
-use durward_xacml::policy::{Limits, PolicyError};
+use durward_xacml_policies::policy::{Limits, PolicyError};
 
 use crate::in_force::InForce;
 use crate::mismatch::WarnedSnapshots;

@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError};
 use durward_index::Index;
 use durward_ir::combine::Algorithm;
 use durward_ir::program::{Builder, Node, Program};
-use durward_xacml::policy::PolicyError;
+use durward_xacml_policies::policy::PolicyError;
 
 use crate::became::Became;
 use crate::class::Class;

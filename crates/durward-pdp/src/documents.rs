@@ -15,9 +15,9 @@ use std::sync::Arc;
 use durward_ir::combine::{Algorithm, Effects};
 use durward_ir::program::{Builder, NodeId, Program, Set, SetKind, SourceLocation, Voters};
 use durward_ir::value::Object;
-use durward_xacml::lower::lower_into;
-use durward_xacml::policy::PolicyError;
-use durward_xacml::tree;
+use durward_xacml_policies::lower::lower_into;
+use durward_xacml_policies::policy::PolicyError;
+use durward_xacml_policies::tree;
 use smol_str::SmolStr;
 
 use crate::PolicyText;

@@ -15,7 +15,7 @@ use durward_ir::question::{Attributes, NoContent, Question, UNENCODED};
 use durward_sapl::check::Settings;
 use durward_sapl::lower::lower_parts;
 use durward_sapl::{Configuration, ExpressionPart, Problem};
-use durward_xacml::policy::PolicyError;
+use durward_xacml_policies::policy::PolicyError;
 use smol_str::SmolStr;
 
 use crate::documents::root;

@@ -109,9 +109,9 @@ pub use durward_index::{
 pub use durward_ir::combine::Algorithm;
 pub use durward_ir::{AttributeName, DataType, Value};
 pub use durward_xacml::multiple::ResourceHierarchy;
-pub use durward_xacml::policy::{Limits, PolicyError};
 pub use durward_xacml::request::Request;
 pub use durward_xacml::response::{Decision, Response, ResultOf};
+pub use durward_xacml_policies::policy::{Limits, PolicyError};
 pub use edit::PolicyChange;
 pub use explain::{Explained, ExplainedCondition, Explanation};
 #[cfg(feature = "sapl")]
@@ -133,13 +133,18 @@ pub use durward_ir as ir;
 pub use durward_library as library;
 #[cfg(feature = "sapl")]
 pub use durward_sapl as sapl;
-pub use durward_xacml as xacml;
 
 use durward_ir::finding::Finding;
 use durward_ir::program::Dead;
 use in_force::{InForce, Spent};
 use recipe::Recipe;
 use snapshot::{Built, Snapshot};
+
+/// XACML as text: requests and responses (`durward_xacml`), and policies (`durward_xacml_policies`).
+pub mod xacml {
+    pub use durward_xacml::{content, encoding, multiple, request, response, wording};
+    pub use durward_xacml_policies::{check, lower, policy, tree};
+}
 
 /// Gives the time of a decision.
 type Clock = Box<dyn Fn() -> SystemTime + Send + Sync>;

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use durward_xacml::policy::{Limits, RootKind, root_kind};
+use durward_xacml_policies::policy::{Limits, RootKind, root_kind};
 
 use crate::language::Language;
 

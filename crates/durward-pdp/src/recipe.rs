@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use durward_index::{IndexKind, Settings};
-use durward_xacml::lower;
-use durward_xacml::policy::Limits;
+use durward_xacml_policies::lower;
+use durward_xacml_policies::policy::Limits;
 
 use crate::documents::sapl::CheckSettings;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use durward_ir::json;
 use durward_ir::value::{Object, Value};
 use durward_sapl::Problem;
-use durward_xacml::policy::PolicyError;
+use durward_xacml_policies::policy::PolicyError;
 
 use crate::PolicyText;
 

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::policy::quote;
+use crate::wording::quote;
 
 /// In which order the two bytes of a unit stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

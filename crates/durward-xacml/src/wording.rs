@@ -1,4 +1,26 @@
-//! What the readers of JSON and TOML say about a text, in the words of whoever wrote it: without the names of our types.
+//! What readers say about a text, in the words of whoever wrote it: pieces of it, quoted, and what the readers of JSON and TOML
+//! say, without the names of our types.
+
+/// Longest piece of a document quoted in a message, in characters.
+const QUOTE_LENGTH_MAX: usize = 60;
+
+/// A piece of a document in backticks, on one line (control characters become blanks), and shortened to 60 characters.
+///
+/// ```
+/// use durward_xacml::wording::quote;
+///
+/// assert_eq!(quote("a\nb"), "`a b`");
+/// ```
+pub fn quote(text: &str) -> String {
+    let mut quoted = String::from("`");
+    let mut characters = text.chars();
+    quoted.extend(characters.by_ref().take(QUOTE_LENGTH_MAX).map(|c| if c.is_control() { ' ' } else { c }));
+    if characters.next().is_some() {
+        quoted.push('…');
+    }
+    quoted.push('`');
+    quoted
+}
 
 /// The message of a reader of JSON; the place behind it stays.
 ///
@@ -91,6 +113,12 @@ fn wanted(expected: &str, object: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quotes_are_short_and_on_one_line() {
+        assert_eq!(quote("a\nb"), "`a b`");
+        assert_eq!(quote(&"x".repeat(100)).chars().count(), 63);
+    }
 
     #[test]
     fn kinds_are_named_as_the_format_names_them() {

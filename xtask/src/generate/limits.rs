@@ -22,7 +22,7 @@ Names in capitals are constants. Names in small letters are fields with their de
 ";
 
 /// An index refuses nothing: past its limits it only spares less work.
-const CRATES: [&str; 28] = [
+const CRATES: [&str; 29] = [
     "durward-ir",
     "durward-jwt",
     "durward-functions",
@@ -32,6 +32,7 @@ const CRATES: [&str; 28] = [
     "durward-library-crypto",
     "durward-library",
     "durward-xacml",
+    "durward-xacml-policies",
     "durward-subscription",
     "durward-sapl",
     "durward-plan",
@@ -59,7 +60,7 @@ const ADVICE_ONLY: [&str; 5] = [
     "durward-ir/src/near.rs",
     "durward-pdp/src/explain/near.rs",
     "durward-sapl/src/check/",
-    "durward-xacml/src/check/",
+    "durward-xacml-policies/src/check/",
 ];
 
 /// Lengths of messages, thresholds between two ways to do the same, and what happens beyond a limit: no input is refused for them.

@@ -1,7 +1,7 @@
 //! One policy document, read.
 
-use durward_xacml::policy::{PolicyError, read_policy};
-use durward_xacml::tree;
+use durward_xacml_policies::policy::{PolicyError, read_policy};
+use durward_xacml_policies::tree;
 
 use super::sapl;
 use crate::PolicyText;

@@ -8,7 +8,7 @@ use durward_ir::finding::Finding;
 use durward_ir::path::Element;
 use durward_ir::program::{Builder, NodeId, Program};
 use durward_ir::value::{Object, Value};
-use durward_xacml::policy::PolicyError;
+use durward_xacml_policies::policy::PolicyError;
 use smol_str::SmolStr;
 
 use super::document::without;

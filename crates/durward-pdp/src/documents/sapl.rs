@@ -7,7 +7,7 @@ use durward_ir::program::{Builder, Expr, NodeId, Program, Structured};
 use durward_ir::question::{NoAttributes, NoContent, Question, UNENCODED};
 use durward_sapl::Problem;
 use durward_sapl::lower::Stratum;
-use durward_xacml::policy::PolicyError;
+use durward_xacml_policies::policy::PolicyError;
 
 pub(crate) use durward_sapl::check::Settings as CheckSettings;
 pub(crate) use durward_sapl::lower::{Lowered, in_order};

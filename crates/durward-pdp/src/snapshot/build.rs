@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use durward_index::{Index, IndexKind, Settings};
 use durward_ir::program::{Node, Program, SlotId};
-use durward_xacml::policy::PolicyError;
+use durward_xacml_policies::policy::PolicyError;
 
 use super::{Snapshot, SnapshotInfo};
 use crate::PolicyText;

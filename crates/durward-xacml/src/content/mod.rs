@@ -56,7 +56,7 @@ mod xpath;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use declared::{OTHER_VERSION_HELP, check_version};
+pub use declared::{OTHER_VERSION_HELP, OtherVersion, check_version};
 pub use error::{ContentError, XPathError, XPathErrorKind};
 pub use limits::{
     CONTENT_BYTES_MAX, CONTENT_DEPTH_MAX, CONTENT_NODES_MAX, XPATH_BYTES_MAX, XPATH_DEPTH_MAX,

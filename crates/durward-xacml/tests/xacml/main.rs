@@ -1,5 +1,3 @@
-//! What the crate promises, checked from outside: one module for each part.
+//! What the crate promises, checked from outside.
 
-mod encodings;
 mod messages;
-mod policy;

@@ -1,9 +1,9 @@
 //! UTF-16: whatever a reader of XML says of a document, it says of the same document in UTF-16 (XML 1.0, 4.3.3).
 
 use durward_xacml::encoding::Utf16;
-use durward_xacml::policy::{Limits, RootKind, read_policy, root_kind};
 use durward_xacml::request::{Request, Version};
 use durward_xacml::response::Response;
+use durward_xacml_policies::policy::{Limits, RootKind, read_policy, root_kind};
 
 const REQUEST: &str = "<Request xmlns='urn:oasis:names:tc:xacml:3.0:core:schema:wd-17' CombinedDecision='false' \
     ReturnPolicyIdList='false'>\n<Attributes Category='c'><Attribute AttributeId='a' IncludeInResult='true'>\

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use durward_ir::function::{self, Argument, Body, Function, Type};
 use durward_ir::value::{DataType, Operand, Value};
+use durward_xacml::content::XPath;
 
 use super::clauses::{Clause, Clauses};
 use super::finding::Findings;
-use crate::content::XPath;
 use crate::tree::{
     Apply, AttributeDesignator, AttributeValue, Expression, NamespaceScope, Policy, XmlLocation,
 };

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use durward_xacml::policy::{Limits, RootKind, read_policy, root_kind};
-use durward_xacml::tree::{PolicyOrSet, Standard};
+use durward_xacml_policies::policy::{Limits, RootKind, read_policy, root_kind};
+use durward_xacml_policies::tree::{PolicyOrSet, Standard};
 
 use super::{V3, policy_2, policy_3};
 

@@ -9,13 +9,14 @@ mod start_tag;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use durward_xacml::wording::quote;
 use quick_xml::Reader;
 use quick_xml::errors::{Error as XmlError, IllFormedError};
 use quick_xml::events::{BytesRef, Event};
 use smol_str::SmolStr;
 
 use super::decode::{advance, is_xml_character};
-use super::error::{Problems, quote};
+use super::error::Problems;
 use super::limits::{DEPTH_CAP, Limits};
 use super::names::Names;
 use crate::tree::{NamespaceScope, XmlLocation};

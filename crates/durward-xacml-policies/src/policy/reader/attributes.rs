@@ -2,11 +2,12 @@
 
 use std::str::FromStr;
 
+use durward_xacml::wording::quote;
 use smol_str::SmolStr;
 
 use super::{Reader, is_xml_space};
 use crate::policy::cursor::{Attribute, Element};
-use crate::policy::error::{quote, suggestion};
+use crate::policy::error::suggestion;
 use crate::tree::{Effect, Standard, Version, VersionError};
 
 impl<'a> Reader<'a> {

@@ -1,12 +1,12 @@
 //! Reads policy sets, policies and rules.
 
+use durward_xacml::content::{OTHER_VERSION_HELP, check_version};
+use durward_xacml::wording::quote;
 use smol_str::SmolStr;
 
 use super::cursor::Element;
-use super::error::quote;
 use super::grammar;
 use super::reader::{Children, Reader};
-use crate::content::{OTHER_VERSION_HELP, check_version};
 use crate::tree::{
     CombinerParameter, CombinerParameters, IdReference, IssuerAttribute, Markup, ParametersAbout, Policy,
     PolicyIssuer, PolicySet, PolicySetChild, Rule, Standard, Target, VariableDefinition,

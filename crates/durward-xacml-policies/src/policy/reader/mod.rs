@@ -4,10 +4,11 @@ mod attributes;
 
 use std::borrow::Cow;
 
+use durward_xacml::wording::quote;
 use smol_str::SmolStr;
 
 use super::cursor::{Cursor, Element, Namespace, Step};
-use super::error::{list, quote, suggestion};
+use super::error::{list, suggestion};
 use super::grammar::{Model, Occurs, STAGES_MAX, Stage, belongs_elsewhere, is_expressions};
 use crate::tree::{Standard, XmlLocation};
 

@@ -3,11 +3,11 @@
 
 use durward_ir::near::{nearest, nearest_within};
 use durward_ir::{DataType, function};
+use durward_xacml::request::identifiers;
 use smol_str::SmolStr;
 
 use super::expression::visit;
 use super::finding::{Findings, Severity};
-use crate::request::identifiers;
 use crate::tree::{AttributeDesignator, Expression, MatchAttribute, Policy, Standard, Target, XmlLocation};
 
 const XACML: &str = "urn:oasis:names:tc:xacml:";

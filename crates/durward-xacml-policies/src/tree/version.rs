@@ -11,7 +11,7 @@ const VERSION_NUMBERS_MAX: usize = 32;
 /// `1.10` is newer than `1.9`, and `1.0` is newer than `1` (it has more numbers).
 ///
 /// ```
-/// use durward_xacml::tree::Version;
+/// use durward_xacml_policies::tree::Version;
 /// let (old, new): (Version, Version) = ("1.9".parse().unwrap(), "1.10".parse().unwrap());
 /// assert!(old < new);
 /// ```
@@ -21,7 +21,7 @@ pub struct Version(Box<[u64]>);
 /// A pattern for versions: `*` stands for any one number, `+` (only at the end) for one or more numbers.
 ///
 /// ```
-/// use durward_xacml::tree::{Version, VersionPattern};
+/// use durward_xacml_policies::tree::{Version, VersionPattern};
 /// let version: Version = "1.2.3".parse().unwrap();
 /// for pattern in ["1.2.3", "1.*.3", "1.2.*", "1.+"] {
 ///     assert!(pattern.parse::<VersionPattern>().unwrap().matches(&version));

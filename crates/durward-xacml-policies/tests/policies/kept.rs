@@ -1,6 +1,6 @@
 //! What is written is found in the tree.
 
-use durward_xacml::tree::{
+use durward_xacml_policies::tree::{
     Effect, Expression, MatchAttribute, ParametersAbout, PolicyOrSet, PolicySetChild, SelectorBase, Standard,
     Version,
 };

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use durward_ir::near::nearest;
+use durward_xacml::wording::quote;
 use smol_str::SmolStr;
 
 use crate::tree::XmlLocation;
@@ -10,9 +11,6 @@ use crate::tree::XmlLocation;
 /// Most problems that are listed for one document: more than an author reads at once, and a bound on the memory that
 /// a broken (or hostile) document can take.
 const PROBLEMS_MAX: usize = 100;
-
-/// Longest piece of the document quoted in a message, in characters.
-const QUOTE_LENGTH_MAX: usize = 60;
 
 /// One problem of a policy document. Shown as
 /// ``policies/a.xml:12:5: unknown element `Rul` in `Policy`; did you mean `Rule`?``.
@@ -99,18 +97,6 @@ impl Problems {
     }
 }
 
-/// A piece of the document in backticks, shortened and on one line.
-pub(crate) fn quote(text: &str) -> String {
-    let mut quoted = String::from("`");
-    let mut characters = text.chars();
-    quoted.extend(characters.by_ref().take(QUOTE_LENGTH_MAX).map(|c| if c.is_control() { ' ' } else { c }));
-    if characters.next().is_some() {
-        quoted.push('…');
-    }
-    quoted.push('`');
-    quoted
-}
-
 /// "`a`, `b` or `c`".
 pub(super) fn list(names: &[&str]) -> String {
     let mut text = String::new();
@@ -135,9 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_are_short_and_on_one_line() {
-        assert_eq!(quote("a\nb"), "`a b`");
-        assert_eq!(quote(&"x".repeat(100)).chars().count(), 63);
+    fn names_are_listed_in_backticks() {
         assert_eq!(list(&["a", "b", "c"]), "`a`, `b` or `c`");
     }
 }

@@ -1,6 +1,6 @@
 //! Documents against the schema are refused, with all that is wrong in them.
 
-use durward_xacml::policy::Limits;
+use durward_xacml_policies::policy::Limits;
 
 use super::{V2, V3, condition_3, policy_2, policy_3, read, read_bytes};
 

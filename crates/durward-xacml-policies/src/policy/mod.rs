@@ -23,6 +23,5 @@ mod targets;
 
 pub use document::read_policy;
 pub use error::PolicyError;
-pub(crate) use error::quote;
 pub use limits::{DEPTH_CAP, Limits};
 pub use root::{RootKind, root_kind};

@@ -1,8 +1,10 @@
 //! Reads a whole policy document.
 
+use durward_xacml::wording::quote;
+
 use super::cursor::{Cursor, Element, Namespace, Step};
 use super::decode::{Undecodable, decode, in_utf8};
-use super::error::{PolicyError, Problems, quote};
+use super::error::{PolicyError, Problems};
 use super::limits::Limits;
 use super::reader::{Reader, is_xml_space};
 use crate::tree::{Document, PolicyOrSet, Standard, XmlLocation};
@@ -13,7 +15,7 @@ const BEGINNING: XmlLocation = XmlLocation { offset: 0, line: 1, column: 1 };
 /// namespace of its root element. `source_name` is only for messages and the tree.
 ///
 /// ```
-/// use durward_xacml::policy::{Limits, read_policy};
+/// use durward_xacml_policies::policy::{Limits, read_policy};
 /// let text = br#"<Policy xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" PolicyId="p" Version="1.0"
 ///   RuleCombiningAlgId="urn:oasis:names:tc:xacml:3.0:rule-combining-algorithm:deny-overrides">
 ///   <Target/>

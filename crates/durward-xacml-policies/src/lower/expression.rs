@@ -10,11 +10,11 @@ use durward_ir::function::pattern::Pattern;
 use durward_ir::function::{self, Argument, Body, Function, HigherOrder, Type};
 use durward_ir::program::{Expr, ExprId, Selector};
 use durward_ir::value::{DataType, Operand, Value};
+use durward_xacml::content::XPath;
+use durward_xacml::request::identifiers::shared;
 use smol_str::SmolStr;
 
 use super::Lowering;
-use crate::content::XPath;
-use crate::request::identifiers::shared;
 use crate::tree::{
     Apply, AttributeDesignator, AttributeSelector, AttributeValue, Condition, Expression, Match,
     MatchAttribute, NamespaceScope, Policy, SelectorBase, VariableDefinition, VariableReference, XmlLocation,

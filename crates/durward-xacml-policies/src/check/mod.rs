@@ -39,8 +39,8 @@ pub struct Settings<'s> {
 /// The findings are in the order of the documents, and within one in its order.
 ///
 /// ```
-/// use durward_xacml::check::{Settings, check};
-/// use durward_xacml::policy::{Limits, read_policy};
+/// use durward_xacml_policies::check::{Settings, check};
+/// use durward_xacml_policies::policy::{Limits, read_policy};
 ///
 /// let text = br#"<Policy xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" PolicyId="p" Version="1.0"
 ///   RuleCombiningAlgId="urn:oasis:names:tc:xacml:1.0:rule-combining-algorithm:first-applicable">

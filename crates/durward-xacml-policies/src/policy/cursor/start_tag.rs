@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use durward_xacml::wording::quote;
 use quick_xml::XmlVersion;
 use quick_xml::events::attributes::{AttrError, Attribute as RawAttribute, Attributes};
 use smol_str::SmolStr;
 
 use super::{Attribute, Cursor, REFERENCES, XML_NAMESPACE};
 use crate::policy::decode::is_xml_character;
-use crate::policy::error::quote;
 use crate::tree::NamespaceScope;
 
 /// Most attributes of one element, namespace declarations included: the schema's richest element has six.

@@ -6,13 +6,14 @@
     reason = "a test says what it expects, and fails where it is not so"
 )]
 
+mod encodings;
 mod hostile;
 mod kept;
 mod real;
 mod refused;
 
-use durward_xacml::policy::{Limits, read_policy};
-use durward_xacml::tree::{Document, Policy, PolicyOrSet};
+use durward_xacml_policies::policy::{Limits, read_policy};
+use durward_xacml_policies::tree::{Document, Policy, PolicyOrSet};
 
 const V3: &str = "urn:oasis:names:tc:xacml:3.0:core:schema:wd-17";
 const V2: &str = "urn:oasis:names:tc:xacml:2.0:policy:schema:os";

@@ -1,6 +1,6 @@
 //! Documents made to hurt are refused quickly, and nothing panics.
 
-use durward_xacml::policy::{DEPTH_CAP, Limits, RootKind, root_kind};
+use durward_xacml_policies::policy::{DEPTH_CAP, Limits, RootKind, root_kind};
 
 use super::{V3, condition_3, policy_3, read, read_bytes};
 

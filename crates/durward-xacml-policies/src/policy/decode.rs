@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::encoding::Utf16;
+use durward_xacml::encoding::Utf16;
+
 use crate::tree::XmlLocation;
 
 /// Where a document declares its encoding: in its first line, far before this.
