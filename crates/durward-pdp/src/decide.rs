@@ -434,7 +434,7 @@ impl<'p> Asking<'p> {
             if !is_sourced && !is_spent {
                 let (nested, steps) = (self.nested_left.replace(NESTED_DECISIONS_MAX), self.steps_left.get());
                 // What it comes to is known.
-                let _ = self.vote(request, &Everything, &watch, ListPolicies::No);
+                let _ = self.vote(request, &Index::Scan(Everything), &watch, ListPolicies::No);
                 self.nested_left.set(nested);
                 self.steps_left.set(steps);
             }
@@ -450,20 +450,14 @@ impl<'p> Asking<'p> {
         (self.result(request, vote, applicable), record)
     }
 
-    /// Evaluates with the index in force, watched.
+    /// Evaluates with the index in force, watched. Not by an evaluator of its own for each kind of index, as what nobody watches.
     fn watched(
         &self,
         request: &Request,
         watch: &Watch<'_>,
         list: ListPolicies,
     ) -> Result<(Vote, Vec<NodeId>), Box<Fault>> {
-        match &self.snapshot.index {
-            Index::Scan(everything) => self.vote(request, everything, watch, list),
-            Index::Bloom(bloom) => self.vote(request, bloom, watch, list),
-            Index::Canonical(canonical) => self.vote(request, canonical, watch, list),
-            Index::Diagram(diagram) => self.vote(request, &**diagram, watch, list),
-            Index::Changed(changed) => self.vote(request, &**changed, watch, list),
-        }
+        self.vote(request, &self.snapshot.index, watch, list)
     }
 
     /// Evaluates until no attribute is missing that a source might have.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use durward_index::Index;
-use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Shortlist};
+use durward_ir::evaluate::{Evaluator, Everything, ListPolicies};
 use durward_ir::question::{Attributes, Question, UNENCODED};
 use durward_sapl::{Decision, Outcome, Subscription};
 
@@ -56,18 +56,14 @@ impl Pdp {
         }
         let mut watch = Watch::new(&snapshot.program);
         let is_known = self.asking(snapshot, known, &UNENCODED, |question| {
-            watched(snapshot, question, &Everything, &watch, recording);
+            watched(snapshot, question, &Index::Scan(Everything), &watch, recording);
             question.invocations().is_empty()
         });
         if !is_known {
             // The index in force asks of attribute finders what the decision asked, and no more.
             watch = Watch::new(&snapshot.program);
-            self.asking(snapshot, known, &UNENCODED, |question| match &snapshot.index {
-                Index::Scan(everything) => watched(snapshot, question, everything, &watch, recording),
-                Index::Bloom(bloom) => watched(snapshot, question, bloom, &watch, recording),
-                Index::Canonical(canonical) => watched(snapshot, question, canonical, &watch, recording),
-                Index::Diagram(diagram) => watched(snapshot, question, &**diagram, &watch, recording),
-                Index::Changed(changed) => watched(snapshot, question, &**changed, &watch, recording),
+            self.asking(snapshot, known, &UNENCODED, |question| {
+                watched(snapshot, question, &snapshot.index, &watch, recording);
             });
         }
         let mut record = watch.record(snapshot.info.id);
@@ -82,10 +78,10 @@ impl Pdp {
     }
 }
 
-fn watched<S: Shortlist>(
+fn watched(
     snapshot: &Snapshot,
     question: &Question<'_>,
-    shortlist: &S,
+    shortlist: &Index,
     watch: &Watch<'_>,
     recording: Recording,
 ) {
