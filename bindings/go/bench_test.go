@@ -9,8 +9,8 @@ import (
 
 // What a decision costs a program in Go; what Go adds is the difference to bindings/c/bench/decide.c, which asks the same. Use a release build:
 //
-//	cargo build --release -p durward-c
-//	DURWARD_LIBRARY=$PWD/../../target/release/libdurward.so go test -run '^$' -bench . -benchmem
+//	cargo build --profile optimised -p durward-c
+//	DURWARD_LIBRARY=$PWD/../../target/optimised/libdurward.so go test -run '^$' -bench . -benchmem
 
 const (
 	doctors = `policy "doctors" permit subject.role == "doctor";`

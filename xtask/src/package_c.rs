@@ -3,6 +3,7 @@
 
 use crate::metadata::{self, Metadata};
 use crate::process::{cargo, locked, output_of, run};
+use crate::release;
 use crate::report::{Outcome, Report};
 use crate::tools::{self, CMAKE, VALGRIND};
 use std::fs;
@@ -27,19 +28,19 @@ pub(crate) fn run_alone() -> ExitCode {
 
 const STAGED: &str = "C: libraries";
 
-/// Builds the libraries in release profile, and puts them where `include`, `lib` and the rest are to be.
+/// Builds the libraries, optimised, and puts them where `include`, `lib` and the rest are to be.
 pub(crate) fn stage() -> Result<(), String> {
-    run(cargo(&["build", "--release", "--package", "durward-c"]).args(locked()))?;
+    run(cargo(&["build", "--profile", release::OPTIMISED, "--package", "durward-c"]).args(locked()))?;
     let data = Metadata::read()?;
     let version = version(&data)?;
     let soname = soname(&version);
-    let (release, prefix, ours) = (data.target_directory.join("release"), prefix(&data), ours());
+    let (built, prefix, ours) = (data.target_directory.join(release::OPTIMISED), prefix(&data), ours());
     remove(&prefix)?;
     let lib = prefix.join("lib");
     let full = format!("libdurward.so.{version}");
     copy(&ours.join("include/durward.h"), &prefix.join("include/durward.h"))?;
-    copy(&release.join("libdurward.so"), &lib.join(&full))?;
-    copy(&release.join("libdurward.a"), &lib.join("libdurward.a"))?;
+    copy(&built.join("libdurward.so"), &lib.join(&full))?;
+    copy(&built.join("libdurward.a"), &lib.join("libdurward.a"))?;
     link(&full, &lib.join(format!("libdurward.so.{soname}")))?;
     link(&full, &lib.join("libdurward.so"))?;
     for (name, place) in [("durward.pc", "lib/pkgconfig"), ("durward-config.cmake", "lib/cmake/durward")] {

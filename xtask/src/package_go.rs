@@ -1,8 +1,9 @@
-//! `cargo xtask package go`: the C library in release profile, and modules elsewhere that require the package: the program of its README, with the library
+//! `cargo xtask package go`: the C library, optimised, and modules elsewhere that require the package: the program of its README, with the library
 //! beside it, and its tests. Without a network. Nothing is published.
 
 use crate::metadata::{self, Metadata};
 use crate::process::{cargo, locked, output_of, run};
+use crate::release;
 use crate::report::{Outcome, Report};
 use crate::tools::{self, GO};
 use std::fs;
@@ -30,7 +31,7 @@ pub(crate) fn run_alone() -> ExitCode {
 
 /// Builds the program without cgo, and runs it where nothing but the library is.
 fn program(go: &Path) -> Result<(), String> {
-    run(cargo(&["build", "--release", "--package", "durward-c"]).args(locked()))?;
+    run(cargo(&["build", "--profile", release::OPTIMISED, "--package", "durward-c"]).args(locked()))?;
     let folder = folder()?.join("program");
     fresh(&folder)?;
     let readme = read(&ours().join("README.md"))?;
@@ -43,7 +44,7 @@ fn program(go: &Path) -> Result<(), String> {
         .arg(bin.join("doctors"))
         .arg(".")
         .env("CGO_ENABLED", "0"))?;
-    copy(&release()?, &bin.join(LIBRARY))?;
+    copy(&library()?, &bin.join(LIBRARY))?;
     let said = output_of(Command::new(bin.join("doctors")).env_remove("DURWARD_LIBRARY").current_dir(&bin))?;
     if readme.contains(&format!("It prints `{}`", said.trim_end())) {
         Ok(())
@@ -71,7 +72,7 @@ fn tests(go: &Path) -> Result<(), String> {
     run(command(go, &folder).args(["vet", "./..."]))?;
     let mut command = cargo(&["test", "--package", "durward-c", "--test", "package"]);
     command.args(locked()).args(["--", "go::"]);
-    run(command.env("DURWARD_GO_MODULE", &folder).env("DURWARD_LIBRARY", release()?))
+    run(command.env("DURWARD_GO_MODULE", &folder).env("DURWARD_LIBRARY", library()?))
 }
 
 /// An empty module that requires the package, in place of what was there.
@@ -98,8 +99,8 @@ fn command(go: &Path, folder: &Path) -> Command {
 }
 
 /// The library that cargo has built.
-fn release() -> Result<PathBuf, String> {
-    Ok(Metadata::read()?.target_directory.join("release").join(LIBRARY))
+fn library() -> Result<PathBuf, String> {
+    Ok(Metadata::read()?.target_directory.join(release::OPTIMISED).join(LIBRARY))
 }
 
 fn ours() -> PathBuf {

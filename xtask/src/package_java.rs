@@ -3,6 +3,7 @@
 
 use crate::metadata::{self, Metadata};
 use crate::process::{cargo, locked, output_of, run};
+use crate::release;
 use crate::report::{Outcome, Report};
 use crate::tools::{self, MAVEN};
 use std::fs;
@@ -40,13 +41,13 @@ pub(crate) fn tool_and_home() -> Result<(PathBuf, PathBuf), String> {
 
 /// Builds the jar.
 pub(crate) fn build(maven: &Path, home: &Path) -> Result<(), String> {
-    run(cargo(&["build", "--release", "--package", "durward-c"]).args(locked()))?;
+    run(cargo(&["build", "--profile", release::OPTIMISED, "--package", "durward-c"]).args(locked()))?;
     let (data, folder, ours) = (Metadata::read()?, folder()?, metadata::root().join("bindings/java"));
     let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
     let (natives, library) = (folder.join("natives"), "libdurward.so");
     let place = natives.join(platform);
     fs::create_dir_all(&place).map_err(|error| format!("cannot make `{}`: {error}", place.display()))?;
-    let copied = fs::copy(data.target_directory.join("release").join(library), place.join(library));
+    let copied = fs::copy(data.target_directory.join(release::OPTIMISED).join(library), place.join(library));
     copied.map_err(|error| format!("cannot copy `{library}`: {error}"))?;
     let mut command = in_own_repository(maven, &folder);
     // The tests are run below, with the jar. It is installed for the packages that stand on it, in a repository that nobody else reads.

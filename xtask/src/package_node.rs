@@ -4,6 +4,7 @@
 use crate::clients::{Missing, install};
 use crate::metadata::{self, Metadata};
 use crate::process::{cargo, locked, run};
+use crate::release;
 use crate::report::{Outcome, Report};
 use crate::tools::{NODE, NPM};
 use std::fs;
@@ -51,13 +52,13 @@ pub(crate) fn pack() -> Result<(), Missing> {
     let (ours, target) = (ours(), Metadata::read()?.target_directory);
     let folder = folder()?;
     remove(&folder)?;
-    run(cargo(&["build", "--release", "--package", "durward-node"]).args(locked()))?;
+    run(cargo(&["build", "--profile", release::OPTIMISED, "--package", "durward-node"]).args(locked()))?;
     let library = format!("{}durward_node{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let (name, main, addon) = (platform()?, folder.join("durward"), folder.join("addon"));
     copy_files(&ours, &main)?;
     copy_files(&ours.join("lib"), &main.join("lib"))?;
     copy_files(&ours.join("npm").join(&name), &addon)?;
-    copy(&target.join("release").join(library), &addon.join(format!("durward.{name}.node")))?;
+    copy(&target.join(release::OPTIMISED).join(library), &addon.join(format!("durward.{name}.node")))?;
     for stage in [&main, &addon] {
         copy(&metadata::root().join("LICENSE"), &stage.join("LICENSE"))?;
         run(Command::new(&npm).args(["pack", "--pack-destination"]).arg(&folder).current_dir(stage))?;

@@ -4,6 +4,7 @@
 use crate::clients::{Missing, install};
 use crate::metadata::{self, Metadata};
 use crate::process::{locked, run, without_our_package};
+use crate::release;
 use crate::report::{Outcome, Report};
 use crate::tools::PYTHON;
 use std::fs;
@@ -49,7 +50,9 @@ pub(crate) fn build() -> Result<(), Missing> {
             .map_err(|error| format!("cannot remove `{}`: {error}", wheels.display()))?;
     }
     let mut build = Command::new(maturin);
-    build.args(["-m", "maturin", "build", "--release", "--manifest-path"]).arg(ours().join("Cargo.toml"));
+    build
+        .args(["-m", "maturin", "build", "--profile", release::OPTIMISED, "--manifest-path"])
+        .arg(ours().join("Cargo.toml"));
     build.arg("--out").arg(&wheels).args(locked()).current_dir(metadata::root());
     without_our_package(&mut build);
     Ok(run(&mut build)?)

@@ -53,6 +53,14 @@ pub(crate) fn binary() -> Result<PathBuf, String> {
     path("release")
 }
 
+/// The profile in which all is optimised and nothing linked as a whole: packages for other languages, and parts that figures are taken of.
+pub(crate) const OPTIMISED: &str = "optimised";
+
+/// Builds the binary in that profile, with few features.
+pub(crate) fn optimised() -> Result<PathBuf, String> {
+    built(OPTIMISED, &[])
+}
+
 /// Builds the binary that ships, of which figures are taken.
 pub(crate) fn dist() -> Result<PathBuf, String> {
     built("dist", &SHIPPED)

@@ -73,7 +73,7 @@ function advice(name) {
   }
   return (
     'There is no package for this platform but @durward/wasm32, which npm installs unless it is told to leave out optional dependencies ' +
-    '(--omit=optional). Or build the addon: `cargo build --release -p durward-node`.'
+    '(--omit=optional). Or build the addon: `cargo build --profile optimised -p durward-node`.'
   )
 }
 

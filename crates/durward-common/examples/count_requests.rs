@@ -1,4 +1,4 @@
-//! What counting one HTTP request costs while other threads count theirs: `cargo run --release -p durward-common --example count_requests`.
+//! What counting one HTTP request costs while other threads count theirs: `cargo run --profile optimised -p durward-common --example count_requests`.
 //!
 //! Compares the counters in lanes, which the server has, with those of `prometheus-client`. Two threads are enough to see whether
 //! they wait for each other; the machine needs as many cores, with nothing else to do.

@@ -79,6 +79,7 @@ impl Entities {
     }
 
     /// The properties of an entity, if it is there.
+    #[inline]
     pub fn get(&self, kind: &str, id: &str) -> Option<&Arc<Object>> {
         let of_type = self.types.get(kind)?;
         let at = of_type.binary_search_by(|(known, _)| known.as_str().cmp(id)).ok()?;

@@ -74,8 +74,9 @@ pub fn shown(text: &str) -> String {
 /// # Errors
 /// The text would become longer than [`TEXT_LENGTH_MAX`]. Then nothing is appended.
 pub fn append(out: &mut String, length: &mut usize, text: &str) -> Evaluated<()> {
-    *length = length.saturating_add(jvm::length(text));
-    check_text_length(*length)?;
+    let whole = length.saturating_add(jvm::length(text));
+    check_text_length(whole)?;
+    *length = whole;
     out.push_str(text);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a live session costs in memory, and a validation in time: `cargo run --release -p durward-identity --example memory`.
+//! What a live session costs in memory, and a validation in time: `cargo run --profile optimised -p durward-identity --example memory`.
 //!
 //! Arguments: how many sessions (a million), and how many users they are of (as many). Each thread validates a thousand of the
 //! sessions, two thousand times.

@@ -1,6 +1,6 @@
 //! Times decisions over policies that test random subsets of many attributes, where no order of attributes is good.
 //!
-//! `cargo run --release -p durward-index --example scatter -- 10000`
+//! `cargo run --profile optimised -p durward-index --example scatter -- 10000`
 
 #![expect(
     clippy::print_stdout,

@@ -1,6 +1,6 @@
 //! Times decisions over made-up policies: one policy per resource, ten rules each.
 //!
-//! `cargo run --release -p durward-index --example synthetic -- 1000`
+//! `cargo run --profile optimised -p durward-index --example synthetic -- 1000`
 
 #![expect(
     clippy::print_stdout,

@@ -1,5 +1,5 @@
 //! Functions of policies that are named `library.function`: what they take and how they are called. The functions
-//! themselves are in the crate `durward-library`.
+//! themselves are in the crate `durward-library`, and in those that it lists.
 
 use std::borrow::Cow;
 use std::fmt;

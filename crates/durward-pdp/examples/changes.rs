@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! durward bench generate hospital-3000 --out DIR
-//! cargo run --release -p durward-pdp --example changes -- DIR [COUNT]
+//! cargo run --profile optimised -p durward-pdp --example changes -- DIR [COUNT]
 //! ```
 //!
 //! The policies are those of a directory, each in a document of its own; beside them lie questions, one in a line of

@@ -159,7 +159,8 @@ impl Pdp {
         }
     }
 
-    /// Not inlined: every crate that asks would have an evaluator of its own for each kind of index.
+    /// Evaluates what no table of decisions answers, and says which attributes nobody supplied.
+    // Not inlined: every crate that asks would have an evaluator of its own for each kind of index.
     #[inline(never)]
     pub(crate) fn attempt(
         &self,

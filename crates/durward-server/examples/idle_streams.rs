@@ -2,7 +2,7 @@
 //!
 //! ```sh
 //! durward serve --config durward.toml      # `server.connections_max` above COUNT, without authentication
-//! cargo run --release -p durward-server --example idle_streams -- 127.0.0.1:8080 COUNT [POLICY]
+//! cargo run --profile optimised -p durward-server --example idle_streams -- 127.0.0.1:8080 COUNT [POLICY]
 //! ```
 //!
 //! Where a policy file is named, `permit` becomes `deny` in it, and the time is taken until every stream was told.

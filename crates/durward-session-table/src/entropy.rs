@@ -22,7 +22,7 @@ impl Entropy for SystemEntropy {
     }
 }
 
-/// So many random bytes.
+/// `N` random bytes.
 ///
 /// # Errors
 /// As of [`Entropy::fill`].

@@ -90,7 +90,7 @@ impl Stamps {
         self.last
     }
 
-    /// Takes note of a stamp that another node gave. One from a clock that is out of its mind is not followed.
+    /// Takes note of a stamp that another node gave. One that is ahead of `now` is followed by no more than [`CLOCK_SKEW_MAX`].
     pub fn see(&mut self, stamp: Stamp, now: Moment) {
         self.last = self.last.max(stamp.sane(now));
     }

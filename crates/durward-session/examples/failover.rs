@@ -1,7 +1,7 @@
 //! How long logins stop when a NATS server is killed, beside how long the stream itself takes no publication.
 //!
 //! ```sh
-//! DURWARD_NATS_SERVER=/path/to/nats-server cargo run --release -p durward-session --example failover -- 10
+//! DURWARD_NATS_SERVER=/path/to/nats-server cargo run --profile optimised -p durward-session --example failover -- 10
 //! ```
 //!
 //! Three servers, three nodes in the mode `assured-read`. In each round one server is killed, the stream's leader in two rounds of three, and another one

@@ -272,6 +272,7 @@ impl AuthzenSettings {
     }
 
     /// The language that a tenant's policies are asked in.
+    #[inline]
     pub fn language_of(&self, tenant: &str) -> AuthzenLanguage {
         self.tenant_languages.get(tenant).copied().unwrap_or(self.language)
     }
@@ -286,6 +287,7 @@ impl AuthzenSettings {
     }
 
     /// Whether a search can find anything.
+    #[inline]
     pub fn has_entities(&self) -> bool {
         !self.entities.is_empty() || self.users_type.is_some()
     }

@@ -317,6 +317,7 @@ fn names_in(template: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A method as HTTP has them.
+#[inline]
 pub fn is_method(method: &str) -> bool {
     (1..=32).contains(&method.len()) && method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-')
 }
@@ -332,6 +333,7 @@ fn is_host(host: &str) -> bool {
 
 /// A header that a gateway may set for an application, or remove: none that is about the connection, the length of a body, or the host, and none
 /// of durward's own.
+#[inline]
 pub fn passable(name: &str) -> Option<HeaderName> {
     const KEPT: [&str; 14] = [
         "connection",

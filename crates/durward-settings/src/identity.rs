@@ -251,6 +251,7 @@ impl Default for IdentitySettings {
 
 impl IdentitySettings {
     /// Whether there are users at all.
+    #[inline]
     pub fn is_on(&self) -> bool {
         self.users.is_some() || !self.ldap.is_empty()
     }

@@ -200,6 +200,7 @@ impl Settings {
     }
 
     /// Whether only programs of this machine can ask for decisions.
+    #[inline]
     fn is_for_this_machine(&self) -> bool {
         self.server.is_for_this_machine()
             && !self.listen.iter().any(ListenSettings::brings_others_to_decisions)
@@ -262,6 +263,7 @@ impl Settings {
     }
 
     /// Whether SAPL's decisions are answered over HTTP. What is not said is yes where only this machine can connect.
+    #[inline]
     pub fn answers_sapl(&self) -> bool {
         self.sapl.http.unwrap_or_else(|| self.is_for_this_machine())
     }
@@ -272,6 +274,7 @@ impl Settings {
     }
 
     /// Whether clients of AuthZEN are answered. What is not said is yes where only this machine can connect.
+    #[inline]
     pub fn answers_authzen(&self) -> bool {
         self.authzen.on.unwrap_or_else(|| self.is_for_this_machine())
     }

@@ -161,6 +161,7 @@ pub fn is_scope(text: &str) -> bool {
 
 impl OauthSettings {
     /// Whether tokens are given.
+    #[inline]
     pub fn is_on(&self) -> bool {
         self.issuer.is_some()
     }

@@ -96,6 +96,7 @@ impl OpaSettings {
     }
 
     /// What is asked at this path.
+    #[inline]
     pub fn shape_at(&self, document: &str) -> Option<OpaShape> {
         if !self.documents.is_empty() {
             return self.documents.get(document).copied();

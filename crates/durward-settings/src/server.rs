@@ -143,6 +143,7 @@ impl ServerSettings {
     }
 
     /// Whether only programs of this machine can connect. A proxy here may bring callers from anywhere.
+    #[inline]
     pub fn is_for_this_machine(&self) -> bool {
         self.listen.ip().is_loopback() && self.trusted_proxies.is_empty()
     }
@@ -173,16 +174,19 @@ impl ServerSettings {
     }
 
     /// How long from the first byte of a request to the end of its header.
+    #[inline]
     pub fn header_time_max(&self) -> Duration {
         Duration::from_millis(self.header_time_ms_max)
     }
 
     /// How long from the end of the header until the body is there, and again until the answer is taken.
+    #[inline]
     pub fn request_time_max(&self) -> Duration {
         Duration::from_millis(self.request_time_ms_max)
     }
 
     /// How long a connection may stay open without a request.
+    #[inline]
     pub fn idle_time_max(&self) -> Duration {
         Duration::from_millis(self.idle_time_ms_max)
     }

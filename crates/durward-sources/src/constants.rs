@@ -25,10 +25,12 @@ impl Constants {
 }
 
 impl AttributeSource for Constants {
+    #[inline]
     fn provides(&self, name: &AttributeName) -> bool {
         self.0.iter().any(|(own, _)| is_meant(own, name))
     }
 
+    #[inline]
     fn values(&self, name: &AttributeName, _: &Request) -> Result<Vec<Value>, SourceError> {
         let found = self.0.iter().filter(|(own, _)| is_meant(own, name));
         Ok(found.flat_map(|(_, values)| values.iter().cloned()).collect())
@@ -36,6 +38,7 @@ impl AttributeSource for Constants {
 }
 
 /// Whether a name that policies ask for means this attribute: without an issuer, every issuer's (XACML 3.0, 7.3.5).
+#[inline]
 pub(crate) fn is_meant(own: &AttributeName, name: &AttributeName) -> bool {
     own.id == name.id
         && own.category == name.category

@@ -1,4 +1,4 @@
-//! How long reading a request and writing a response takes: `cargo run --release --example message_speed`.
+//! How long reading a request and writing a response takes: `cargo run --profile optimised --example message_speed`.
 //! With a part of a line's name as argument, only such lines.
 #![expect(
     clippy::print_stdout,

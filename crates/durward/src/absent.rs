@@ -16,5 +16,5 @@ pub(crate) fn run(command: &str, feature: &str) -> CommandResult {
     Err(CommandError::new(format!(
         "this durward was built without the feature `{feature}`, which `{command}` needs"
     ))
-    .hint("build it with all: `cargo install --path crates/durward --features full`"))
+    .hint("build it with all: `cargo install --path crates/durward --profile optimised --features full`"))
 }

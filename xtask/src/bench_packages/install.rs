@@ -4,6 +4,7 @@ use crate::clients::{Missing, install as installed};
 use crate::driven::pinned;
 use crate::metadata::{self, Metadata};
 use crate::process::{cargo, locked, run};
+use crate::release;
 use crate::tools::{self, C_COMPILER, GO, NODE, NPM};
 use crate::{package_c, package_java, package_node, package_python};
 use std::fs;
@@ -81,8 +82,17 @@ impl Place {
 }
 
 fn rust(place: &Place) -> Result<Command, Missing> {
-    run(cargo(&["build", "--release", "--package", "durward-embed", "--example", "bench"]).args(locked()))?;
-    let program = Metadata::read()?.target_directory.join("release/examples/bench");
+    run(cargo(&[
+        "build",
+        "--profile",
+        release::OPTIMISED,
+        "--package",
+        "durward-embed",
+        "--example",
+        "bench",
+    ])
+    .args(locked()))?;
+    let program = Metadata::read()?.target_directory.join(release::OPTIMISED).join("examples/bench");
     Ok(place.told(&program, &[]))
 }
 

@@ -1,6 +1,6 @@
 //! `cargo xtask bench-packages`: what a small decision costs in each language, beside packages of others, in one run.
 //!
-//! The packages are built in release profile and installed as their users install them; a program for each language (`xtask/bench-packages`) asks all
+//! The packages are built optimised and installed as their users install them; a program for each language (`xtask/bench-packages`) asks all
 //! its contenders the same questions. In each round every contender of every language is measured for some milliseconds, in turns on one
 //! processor, so that what else the machine does meets all of them. What a package adds is the median, over the rounds, of the difference to
 //! Rust in the same round.

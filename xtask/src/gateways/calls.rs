@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::metadata::Metadata;
 use crate::process::{cargo, locked, output_of, run};
+use crate::release;
 
 /// How many calls are under way at a time: as many as durward lets one connection have, which is fewer than Envoy allows itself. With fewer,
 /// the server waits for calls now and then, and waking costs it processor time.
@@ -19,10 +20,17 @@ const STREAMS: &str = "128";
 /// # Errors
 /// It does not build.
 pub(super) fn build() -> Result<PathBuf, String> {
-    let mut command =
-        cargo(&["build", "--release", "--package", "durward-bench", "--example", "envoy_checks"]);
+    let mut command = cargo(&[
+        "build",
+        "--profile",
+        release::OPTIMISED,
+        "--package",
+        "durward-bench",
+        "--example",
+        "envoy_checks",
+    ]);
     run(command.args(locked()))?;
-    Ok(Metadata::read()?.target_directory.join("release/examples/envoy_checks"))
+    Ok(Metadata::read()?.target_directory.join(release::OPTIMISED).join("examples/envoy_checks"))
 }
 
 /// Who asks.

@@ -196,7 +196,7 @@ impl TableWriter {
         self.part(user.key()).write().change(id, change);
     }
 
-    /// Ends what is no session, and is remembered as those that ended are.
+    /// Remembers a name that is no session's, of a token or a grant, as ended until `ends`.
     pub fn recall(&self, id: SessionId, ends: Moment) {
         self.revoked.fetch_add(usize::from(self.ended.insert(id, ends)), Ordering::Relaxed);
     }

@@ -83,7 +83,7 @@ fn a_command_that_is_left_out_names_its_feature() {
     ] {
         durward(words).exits(2).complains(
             &format!("this durward was built without the feature `{feature}`, which `{command}` needs"),
-            "build it with all: `cargo install --path crates/durward --features full`",
+            "build it with all: `cargo install --path crates/durward --profile optimised --features full`",
         );
     }
 }

@@ -60,7 +60,7 @@ pub enum Ask {
     Push,
     /// The public keys of the issuer (RFC 7517).
     Keys,
-    /// The description of the issuer (RFC 8414).
+    /// The description of the issuer (RFC 8414; OpenID Connect Discovery 1.0).
     Metadata,
 }
 

@@ -10,7 +10,7 @@
 //! What a browser is in the middle of is sealed into the form that it sends back ([`interaction`]); its session is a cookie. No node
 //! keeps anything of a login that is not finished. [`account`] is where users look after their passkeys and their second step; a password
 //! that was forgotten is chosen by a link ([`reset`]). [`userinfo`] says who a token is about, [`logout`] ends a session, and
-//! [`backchannel`] tells applications of sessions that have ended. Codes are exchanged at the token endpoint, in `surfaces/oauth` of `durward-server`.
+//! [`backchannel`] tells applications of sessions that have ended. Codes are exchanged at the token endpoint, by the surface `oauth` of this crate.
 //! [`upstream`] has users log in at other providers instead of by a password, and [`upstream_logout`] keeps logouts here and there together.
 
 mod account;

@@ -157,7 +157,7 @@ pub struct Parts<'p> {
     pub sources: Option<&'p Arc<AttributeSources>>,
     /// Users and entities, of whom questions are completed.
     pub subjects: Option<&'p Subjects>,
-    /// Stands before whatever decides.
+    /// Refuses subjects that a caller may not name.
     pub fence: &'p Fence,
     /// Who decides.
     pub decider: &'p DeciderSlot,
@@ -236,10 +236,14 @@ impl Surface {
     }
 
     /// Whether these calls answer for a path.
+    #[inline]
     pub fn is_at(&self, path: &str) -> bool {
+        if !self.settings.on {
+            return false;
+        }
         let below = path.strip_prefix(self.settings.path.as_str());
         let is_below = below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        self.settings.on && (is_below || ["/UI/Login", "/UI/Logout"].contains(&path))
+        is_below || ["/UI/Login", "/UI/Logout"].contains(&path)
     }
 
     /// Answers one request.

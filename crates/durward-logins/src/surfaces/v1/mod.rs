@@ -71,7 +71,7 @@ pub enum Act {
     AdminRevoke,
     /// Forgets failed logins of a user.
     AdminForgive,
-    /// Signs tokens with another key.
+    /// Begins to use a new key that seals tokens.
     AdminRotate,
     /// All users, or a new one.
     Users,
@@ -408,6 +408,7 @@ fn ok(document: &impl Serialize) -> Answered {
 }
 
 /// A moment in words, to the second.
+#[inline]
 fn in_words(moment: durward_session::identity::Moment) -> String {
     let seconds = i64::from(moment.seconds());
     Timestamp::from_second(seconds).map_or_else(|_| String::new(), |time| time.to_string())

@@ -197,7 +197,7 @@ fn xacml_is_asked_with_the_time_and_refused_without_what_it_needs() {
 
 mod network;
 
-/// What a decision at the gate costs: `cargo test --release -p durward --bins -- --ignored --nocapture cost_of_a_decision`.
+/// What a decision at the gate costs: `cargo test --profile optimised -p durward --bins -- --ignored --nocapture cost_of_a_decision`.
 #[test]
 #[ignore = "a measurement"]
 fn cost_of_a_decision() {
