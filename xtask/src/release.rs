@@ -117,3 +117,37 @@ fn size_of(binary: &Path) -> Result<u64, String> {
 fn mebibytes(bytes: u64) -> String {
     format!("{}.{} MiB", bytes >> 20, ((bytes & 0xf_ffff) * 10) >> 20)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use crate::metadata;
+
+    /// What a profile of the workspace says of `opt-level`, by package.
+    fn levels<'m>(manifest: &'m str, profile: &str) -> BTreeMap<&'m str, &'m str> {
+        let heading = format!("[profile.{profile}.package.");
+        let sections = manifest.split(&heading).skip(1);
+        let level = |section: &'m str| {
+            let (name, rest) = section.split_once(']')?;
+            let own = rest.split("\n[").next()?;
+            let level = own.lines().find_map(|line| line.strip_prefix("opt-level = "))?;
+            Some((name, level))
+        };
+        sections.filter_map(level).collect()
+    }
+
+    /// Both inherit from `release` what it does not optimise.
+    #[test]
+    fn what_ships_is_optimised_where_release_is_not() {
+        let manifest = std::fs::read_to_string(metadata::root().join("Cargo.toml")).unwrap();
+        let [release, dist, web] = ["release", "dist", "web"].map(|profile| levels(&manifest, profile));
+        let unoptimised: Vec<_> =
+            release.iter().filter(|(_, level)| **level == "0").map(|(name, _)| *name).collect();
+        assert!(unoptimised.contains(&"durward-sapl"), "{unoptimised:?}");
+        for name in unoptimised {
+            assert_eq!(dist.get(name), Some(&"3"), "[profile.dist.package.{name}]");
+            assert_eq!(web.get(name), Some(&"\"s\""), "[profile.web.package.{name}]");
+        }
+    }
+}
